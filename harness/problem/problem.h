@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/dtype.h"
+
+/// A problem's description: `problem.json`, validated against `problems/schema.json` and resolved for one
+/// size, number of ranks and run dtype. Throws InputError that names file and field.
+namespace pkb::problem {
+
+using Shape = std::vector<std::int64_t>;
+using Symbols = std::map<std::string, double, std::less<>>;  ///< sizes and parameters by name, W and rank included
+
+/// How an input is made. Philox-4x32-10 keyed by (seed, trial, tensor, rank or 0 when replicated), counter = index.
+struct Values {
+  enum class Kind : std::uint8_t {
+    normal,    ///< N(mean, stddev)
+    uniform,   ///< [low, high)
+    integers,  ///< low..high inclusive, integer-valued in the dtype; a zero has a random sign in floating dtypes
+    bits,      ///< every bit pattern of the dtype alike: NaN payloads, infinities, subnormals and -0 included
+    custom,    ///< made by `inputs` in the problem's folder
+  };
+  Kind kind = Kind::normal;
+  double mean = 0, stddev = 1, low = 0, high = 1;
+};
+
+/// One tensor of a problem as one rank sees it.
+struct Tensor {
+  std::string name;
+  DType dtype{};
+  Shape shape;          ///< on this rank
+  Shape largest_shape;  ///< the largest over ranks: what the symmetric buffer is sized for
+  bool replicated = false;
+  bool in_out = false;          ///< an input that the candidate may change, compared like an output
+  std::vector<Values> values;  ///< inputs: trial t uses values[t % size]
+};
+
+/// How one output is judged.
+struct Check {
+  enum class Kind : std::uint8_t { exact, floating };
+  std::string output;
+  Kind kind = Kind::exact;
+  bool model_bound = false;      ///< floating: the bound per element comes from `error_bound` in the problem's folder
+  double atol = 0, rtol = 0;     ///< floating without a model
+  double rms_factor = 1.5;       ///< accuracy audit: RMS(out - golden) <= factor * RMS(baseline - golden)
+  bool exact_on_integers = false;  ///< in trials whose inputs are all `integers`, demand equality (-0 equals +0)
+};
+
+/// Ranks that work together: `ranks_of[g]` lists the world ranks of group g in group order.
+struct Group {
+  std::string name;
+  std::vector<std::vector<int>> ranks_of;
+};
+
+/// A problem at one size variant, number of ranks and dtype: all symbols have numbers, all constraints hold.
+struct Instance {
+  int id = 0;
+  std::string name;    ///< "allreduce"
+  std::string folder;  ///< "001_allreduce"
+  std::string size;    ///< "tiny"
+  int variant = 0;     ///< 0 is the size itself, k its k-th variant
+  int ranks = 0;
+  DType dtype = DType::bf16;
+  Symbols symbols;                         ///< W, sizes and parameters
+  std::vector<std::string> parameter_names;  ///< in problem.json's order; the scalars of Args
+  std::vector<Group> groups;
+  std::vector<Check> checks;
+
+  /// Inputs then outputs, in problem.json's order, as `rank` sees them. A tensor that a rank does not have
+  /// (an output on the root only) has an empty buffer there: its shape's first extent is 0.
+  struct Tensors {
+    std::vector<Tensor> inputs, outputs;
+  };
+  std::vector<Tensors> tensors_of;  ///< by rank
+};
+
+/// Work a problem cannot avoid, per rank (the busiest), evaluated from the `cost` formulas.
+struct Cost {
+  double flops = 0, hbm_bytes = 0, sent_bytes = 0, received_bytes = 0;
+};
+
+/// One `problem.json`, loaded and validated.
+class Problem {
+ public:
+  /// @throws InputError naming the file and the JSON pointer of the offending field.
+  static Problem load(const std::filesystem::path& folder);
+
+  int id() const { return x_id; }
+  const std::string& name() const { return x_name; }
+  const std::string& title() const { return x_title; }
+  const std::string& family() const { return x_family; }
+  const std::string& workload() const { return x_workload; }
+  const std::string& parallelism() const { return x_parallelism; }
+  const std::filesystem::path& folder() const { return x_folder; }  ///< absolute
+  const std::string& text() const { return x_text; }                ///< problem.json as written
+  std::vector<std::string> sizes() const;
+  /// Ranks that size `size` is meant for, the default first.
+  std::vector<int> ranks(std::string_view size) const;
+
+  struct Choice {
+    std::string size = "tiny";
+    int ranks = 0;  ///< 0: the size's default
+    DType dtype = DType::bf16;
+  };
+  /// The size itself, then each variant. @throws InputError when the size does not exist, when a symbol has no
+  /// value or when a constraint fails (with the constraint's own message).
+  std::vector<Instance> instances(const Choice& choice) const;
+  Cost cost(const Instance& instance) const;
+
+  /// The header a candidate includes as <pkb/NAME.h>: typed Args and the glue that the worker calls.
+  std::string candidate_header() const;
+
+ private:
+  int x_id = 0;
+  std::string x_name, x_title, x_family, x_workload, x_parallelism, x_text;
+  std::filesystem::path x_folder;
+};
+
+/// Every problem under `root` (the `problems` folder), by id.
+std::vector<Problem> load_all(const std::filesystem::path& root);
+
+/// The problem that `id_or_name` means: "1", "001", "allreduce" or "001_allreduce".
+/// @throws InputError with the closest names when there is none.
+Problem find(const std::filesystem::path& root, std::string_view id_or_name);
+
+}  // namespace pkb::problem

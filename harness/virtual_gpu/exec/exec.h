@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "harness/virtual_gpu/exec/fault.h"
+#include "harness/virtual_gpu/exec/memory.h"
+#include "harness/virtual_gpu/ptx/module.h"
+
+/// Executes decoded PTX: a warp is 32-wide vectors with an active mask.
+namespace pkb::virtual_gpu {
+
+inline constexpr int kLanes = 32;
+
+/// Generic addresses of shared and local memory lie in windows that no host mapping can have.
+inline constexpr std::uint64_t kSharedWindow = 1ull << 60, kLocalWindow = 2ull << 60;
+
+class Warp;
+struct Instruction;
+using Handler = void (*)(Warp&, const Instruction&);
+
+/// Addresses that linking gives to a module's symbols (global and constant variables, functions).
+using Symbols = std::unordered_map<std::string, std::uint64_t>;
+
+/// A kernel decoded for execution. Immutable, shared by all its launches.
+struct Kernel {
+  std::string name;            ///< mangled
+  std::string display_name;    ///< demangled, without arguments
+  std::vector<Instruction> code;
+  struct Parameter {
+    std::size_t offset, bytes;
+  };
+  std::vector<Parameter> parameters;  ///< in order; offsets into the parameter buffer
+  std::size_t parameter_bytes = 0;
+  std::size_t static_shared = 0;      ///< bytes; dynamic shared memory follows at `dynamic_shared_offset`
+  std::size_t dynamic_shared_offset = 0;
+  std::size_t local_bytes = 0;        ///< per thread
+  std::uint32_t register_bytes = 0;   ///< of a warp's register file, constants included
+  std::vector<std::byte> register_image;  ///< what the constant part of a register file starts with
+  std::uint32_t register_image_offset = 0;
+  std::uint32_t registers_per_thread = 32;  ///< estimate of ptxas's count, for occupancy
+  std::uint32_t max_threads = 1024;
+  std::uint32_t cluster[3] = {0, 0, 0};
+  std::vector<std::string> files;     ///< for Instruction::file
+
+  Kernel();
+  ~Kernel();
+  Kernel(Kernel&&) noexcept;
+  Kernel& operator=(Kernel&&) noexcept;
+};
+
+/// Decodes `function`. An instruction that the virtual GPU lacks becomes one that raises Fault::unsupported
+/// with its name when it is executed; what cannot be laid out at all throws ptx::ParseError.
+Kernel decode(const ptx::Module& module, const ptx::Function& function, const Symbols& symbols);
+
+/// What a launch counts, summed over its warps.
+struct Counters {
+  std::uint64_t lane_instructions = 0, warp_instructions = 0;
+  std::uint64_t global_read = 0, global_written = 0, shared_read = 0, shared_written = 0;  ///< bytes
+  std::vector<std::uint64_t> read_from, written_to;  ///< global bytes by owner rank of the memory
+
+  Counters& operator+=(const Counters& other);
+};
+
+/// One kernel launch.
+struct Launch {
+  std::shared_ptr<const Kernel> kernel;
+  Dim3 grid, block, cluster;
+  std::uint32_t dynamic_shared = 0;
+  std::vector<std::byte> parameters;  ///< kernel->parameter_bytes
+  std::uint64_t id = 0;
+  int ranks = 1;   ///< size of Counters::read_from
+  int rank = 0;
+  std::uint32_t sm_count = 132;
+};
+
+/// A resident block: its shared memory, barriers and warps. Used by one thread at a time.
+class Block {
+ public:
+  Block(const Launch& launch, Memory& memory, std::uint64_t linear_index, std::uint32_t sm);
+  ~Block();
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  enum class Outcome : std::uint8_t {
+    finished,
+    budget,   ///< used up its budget and made progress
+    polling,  ///< every live warp only repeats the same loads: nothing changes until memory does
+    fault,
+  };
+  /// Runs the block's warps in turn until all exit, a fault occurs, all are polling, or about `budget`
+  /// instructions of each warp were executed. `seed` 0 takes warps in order, others shuffle.
+  Outcome run(std::uint32_t budget, std::uint64_t seed = 0);
+
+  const Fault& fault() const;      ///< after Outcome::fault
+  const Counters& counters() const;
+  std::uint64_t linear_index() const;
+  /// Where its warps wait, one line per group of threads: for deadlock reports.
+  std::vector<std::string> waits() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> x_state;
+};
+
+/// Opcodes that `decode` knows, for documentation and coverage tests.
+std::vector<std::string> supported_instructions();
+
+}  // namespace pkb::virtual_gpu

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace pkb::virtual_gpu {
+
+struct Dim3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+  std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+};
+
+/// Why a kernel stopped. One per launch: the first.
+struct Fault {
+  enum class Kind : std::uint8_t {
+    unsupported,      ///< an instruction or call that the virtual GPU lacks
+    illegal_address,  ///< outside every allocation, or beyond the one the pointer meant
+    misaligned,
+    trap,
+    assertion,
+    barrier_divergence,
+    invalid_instruction,  ///< operands that PTX does not allow
+  };
+  Kind kind = Kind::illegal_address;
+  std::string text;    ///< one sentence: what happened, with the address or name
+  std::string kernel;  ///< demangled
+  std::string file;
+  std::uint32_t line = 0;
+  Dim3 block{0, 0, 0}, thread{0, 0, 0};
+  std::uint64_t address = 0;
+};
+
+/// "kernel k (a.cu:12), block (0,0,0), thread (3,0,0): text".
+std::string to_string(const Fault& fault);
+
+}  // namespace pkb::virtual_gpu

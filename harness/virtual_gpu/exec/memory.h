@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace pkb::virtual_gpu {
+
+/// A contiguous piece of global memory mapped into this process. A device address is the host address.
+struct Allocation {
+  std::uint64_t base = 0, bytes = 0;
+  std::string name;  ///< "input A_local of rank 2", "cudaMalloc #3", "symmetric #0"
+  int owner = -1;    ///< the rank whose memory it is
+  bool constant = false;
+};
+
+/// The allocations of one virtual device. Writers are host calls, readers are running warps: a reader holds a
+/// snapshot and learns by `generation` when it is out of date.
+class Memory {
+ public:
+  using Snapshot = std::vector<Allocation>;  ///< sorted by base, disjoint
+
+  void add(Allocation allocation);
+  /// False when no allocation starts at `base`.
+  bool remove(std::uint64_t base);
+  std::uint64_t generation() const { return x_generation.load(std::memory_order_acquire); }
+  std::shared_ptr<const Snapshot> snapshot() const;
+  /// The allocation of `snapshot` that holds `address`, or null.
+  static const Allocation* find(const Snapshot& snapshot, std::uint64_t address);
+
+ private:
+  mutable std::mutex x_mutex;
+  std::shared_ptr<const Snapshot> x_snapshot = std::make_shared<Snapshot>();
+  std::atomic<std::uint64_t> x_generation{0};
+};
+
+}  // namespace pkb::virtual_gpu

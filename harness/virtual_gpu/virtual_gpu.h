@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/virtual_gpu/exec/exec.h"
+
+/// The virtual GPU as its worker process sees it. The CUDA runtime functions are exported beside these; a
+/// process has one virtual device.
+namespace pkb::virtual_gpu {
+
+struct Setup {
+  std::string chip = "h200";
+  int rank = 0, ranks = 1;
+  int threads = 1;          ///< host threads that execute blocks
+  std::uint64_t seed = 0;   ///< of the schedule
+  /// Shared with the judge: where the device publishes its state; may be null.
+  struct Status* status = nullptr;
+};
+/// Before any CUDA call. @throws InputError for an unknown chip.
+void configure(const Setup& setup);
+
+/// What the judge may read at any time (in memory shared with it; the candidate could write it, so it explains
+/// a hang but never makes one pass).
+struct Status {
+  std::uint64_t progress;   ///< grows whenever something happens that can change memory
+  std::uint32_t polling;    ///< 1: work is pending and every resident block only polls
+  std::uint32_t launches;   ///< kernels started
+  char waits[4000];         ///< NUL-terminated description of the waiting blocks while polling
+};
+
+/// Makes memory shared with other processes device memory. The range stays mapped by the caller.
+void register_memory(void* base, std::size_t bytes, const std::string& name, int owner);
+void unregister_memory(void* base);
+
+/// Faults since the last call, first first.
+std::vector<Fault> take_faults();
+/// Sum over all finished launches since the last call.
+Counters take_counters();
+/// Changes the schedule's seed for launches from now on.
+void set_seed(std::uint64_t seed);
+
+}  // namespace pkb::virtual_gpu

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reference/context.h"
+#include "reference/tensor.h"
+
+/// What a problem's folder defines. The build adds the exported table `pkb_problem` from these.
+namespace pkb {
+
+/// The problem's operator on one rank: inputs by name in, outputs by name out. Must not change its inputs.
+/// Run in the run dtype it is the baseline; run on inputs promoted to fp64 it gives the golden values.
+ref::Tensors reference(ref::Context& ctx, const ref::Tensors& in);
+
+/// Optional: the largest error that a legitimate summation order and rounding in the run dtype can cause, per
+/// element of each output (fp64), from the inputs promoted to fp64.
+[[gnu::weak]] ref::Tensors error_bound(ref::Context& ctx, const ref::Tensors& in);
+
+/// The entry point of `build/problems/NNN_name.so`, exported as the symbol `pkb_problem`.
+struct ProblemEntry {
+  ref::Tensors (*reference)(ref::Context&, const ref::Tensors&);
+  ref::Tensors (*error_bound)(ref::Context&, const ref::Tensors&);  ///< null when the problem has none
+};
+
+}  // namespace pkb

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# Everything the project takes from the distribution and from the CUDA toolkit; `scripts/setup` installs it.
+find_package(Threads REQUIRED)
+find_package(MPI REQUIRED COMPONENTS CXX)
+find_package(CUDAToolkit 13.0 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(CURL REQUIRED)
+find_package(GTest REQUIRED)
+find_package(benchmark)
+
+find_path(PKB_VALIJSON_INCLUDE valijson/validator.hpp REQUIRED)
+find_path(PKB_MUPARSER_INCLUDE muParser.h REQUIRED)
+find_library(PKB_MUPARSER_LIBRARY muparser REQUIRED)
+find_path(PKB_OPENBLAS_INCLUDE cblas.h PATH_SUFFIXES x86_64-linux-gnu openblas REQUIRED)
+find_library(PKB_OPENBLAS_LIBRARY openblas REQUIRED)
+find_path(PKB_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS} REQUIRED)
+find_library(PKB_NCCL_LIBRARY NAMES nccl libnccl.so.2
+             HINTS ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_LIBRARY_ROOT}/lib REQUIRED)
+
+add_library(pkb_valijson INTERFACE)
+target_include_directories(pkb_valijson SYSTEM INTERFACE ${PKB_VALIJSON_INCLUDE})
+add_library(pkb_muparser INTERFACE)
+target_include_directories(pkb_muparser SYSTEM INTERFACE ${PKB_MUPARSER_INCLUDE})
+target_link_libraries(pkb_muparser INTERFACE ${PKB_MUPARSER_LIBRARY})
+add_library(pkb_openblas INTERFACE)
+target_include_directories(pkb_openblas SYSTEM INTERFACE ${PKB_OPENBLAS_INCLUDE})
+target_link_libraries(pkb_openblas INTERFACE ${PKB_OPENBLAS_LIBRARY})
+add_library(pkb_nccl INTERFACE)
+target_include_directories(pkb_nccl SYSTEM INTERFACE ${PKB_NCCL_INCLUDE})
+target_link_libraries(pkb_nccl INTERFACE ${PKB_NCCL_LIBRARY})

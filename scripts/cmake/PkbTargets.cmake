@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+include(GoogleTest)
+
+# Settings of every target of ours; the libraries we use are system includes and keep their warnings.
+add_library(pkb_options INTERFACE)
+target_include_directories(pkb_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(pkb_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Werror>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-unused-parameter -Werror=all-warnings>)
+if(PKB_SANITIZE)
+  target_compile_options(pkb_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${PKB_SANITIZE} -fno-omit-frame-pointer>)
+  target_link_options(pkb_options INTERFACE -fsanitize=${PKB_SANITIZE})
+endif()
+
+# pkb_library(name SOURCES a.cpp ... LIBS x ...): a static library of a room, with our warnings.
+function(pkb_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_link_libraries(${name} PUBLIC pkb_options ${arg_LIBS})
+endfunction()
+
+# pkb_test(name SOURCES x_test.cpp ... LIBS ... [RANKS n] [LABELS ...]): a GoogleTest program beside the code.
+# With RANKS it has its own main and runs under mpirun; otherwise every case becomes a CTest test.
+function(pkb_test name)
+  cmake_parse_arguments(arg "" "RANKS" "SOURCES;LIBS;LABELS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE pkb_options ${arg_LIBS} GTest::gmock)
+  if(arg_RANKS)
+    target_link_libraries(${name} PRIVATE GTest::gtest)
+    add_test(NAME ${name} COMMAND ${MPIEXEC_EXECUTABLE} -n ${arg_RANKS} --oversubscribe --allow-run-as-root
+             --bind-to none --mca mpi_yield_when_idle 1 --mca btl self,vader
+             --mca btl_vader_single_copy_mechanism none --mca plm isolated $<TARGET_FILE:${name}>)
+    set_tests_properties(${name} PROPERTIES LABELS "mpi;${arg_LABELS}" TIMEOUT 120
+      ENVIRONMENT "OPENBLAS_NUM_THREADS=1")
+  else()
+    target_link_libraries(${name} PRIVATE GTest::gtest_main)
+    gtest_discover_tests(${name} TEST_PREFIX ${name}. PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 120
+                         DISCOVERY_TIMEOUT 60)
+  endif()
+endfunction()
+
+# pkb_bench(name SOURCES x_bench.cpp LIBS ...): a Google Benchmark program, where the library is installed.
+function(pkb_bench name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
+  if(NOT benchmark_FOUND)
+    return()
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE pkb_options ${arg_LIBS} benchmark::benchmark)
+endfunction()
