@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/check/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+#include "harness/check/number.h"
+
+namespace pkb::check {
+namespace {
+
+/// Whether a candidate's number is acceptable where the golden value is `golden` and errors up to `bound`
+/// are. A result beyond the dtype's range may be infinite or, within the bound, still finite.
+bool within(double got, double golden, double bound, double largest_finite) {
+  if (std::isnan(golden) || std::isnan(got)) return std::isnan(golden) && std::isnan(got);
+  if (std::isinf(golden)) return got == golden;
+  if (std::isinf(got))
+    return std::signbit(got) == std::signbit(golden) && std::fabs(golden) + bound > largest_finite;
+  return std::fabs(got - golden) <= bound;
+}
+
+std::string position(std::int64_t index, std::span<const std::int64_t> shape) {
+  std::vector<std::int64_t> coordinates(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    coordinates[d] = index % shape[d];
+    index /= shape[d];
+  }
+  return fmt::format("[{}]", fmt::join(coordinates, ", "));
+}
+
+void require(bool condition, std::string_view name, const char* what) {
+  if (!condition) throw std::invalid_argument(fmt::format("check of {}: {}", name, what));
+}
+
+bool still_poison(const Output& output, std::int64_t index) {
+  const auto element =
+      output.got.subspan(static_cast<std::size_t>(index) * size_of(output.dtype), size_of(output.dtype));
+  return std::ranges::all_of(element, [&](std::byte b) { return b == output.poison; });
+}
+
+void note_mismatch(Result& result, const Output& output, std::int64_t index, double got, double golden,
+                   double bound) {
+  if (result.mismatches++ == 0) {
+    result.first = index;
+    result.got = got;
+    result.golden = golden;
+    result.bound = bound;
+  }
+  if (still_poison(output, index)) ++result.unwritten;
+}
+
+void compare_bits(const Output& output, Result& result) {
+  require(output.baseline.size() == output.got.size(), output.name, "the baseline has another size");
+  const std::size_t bytes = size_of(output.dtype);
+  if (std::memcmp(output.got.data(), output.baseline.data(), output.got.size()) == 0) return;
+  for (std::int64_t i = 0; i < result.count; ++i) {
+    const std::size_t at = static_cast<std::size_t>(i) * bytes;
+    if (std::memcmp(output.got.data() + at, output.baseline.data() + at, bytes) == 0) continue;
+    note_mismatch(result, output, i, number_at(output.dtype, output.got.data(), i),
+                  number_at(output.dtype, output.baseline.data(), i), 0);
+  }
+}
+
+void compare_numbers(const problem::Check& check, const Output& output, Result& result) {
+  const auto count = static_cast<std::size_t>(result.count);
+  require(output.golden.size() == count, output.name, "the golden values have another count");
+  require(!check.model_bound || output.bound.size() == count, output.name,
+          "the error model has another count");
+  require(output.baseline.size() == output.got.size(), output.name, "the baseline has another size");
+  const bool exact = check.exact_on_integers && output.integers;
+  const double top = largest(output.dtype);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto index = static_cast<std::int64_t>(i);
+    const double golden = output.golden[i];
+    const double got = number_at(output.dtype, output.got.data(), index);
+    const double bound = exact               ? 0
+                         : check.model_bound ? output.bound[i]
+                                             : check.atol + check.rtol * std::fabs(golden);
+    if (!within(got, golden, bound, top)) note_mismatch(result, output, index, got, golden, bound);
+    if (!std::isfinite(golden) || !std::isfinite(got)) continue;
+
+    const double error = std::fabs(got - golden);
+    const double ratio = error == 0 ? 0 : error / bound;
+    if (ratio > result.worst) {
+      result.worst = ratio;
+      if (result.mismatches == 0) {
+        result.got = got;
+        result.golden = golden;
+        result.bound = bound;
+      }
+    }
+    const double baseline_error = number_at(output.dtype, output.baseline.data(), index) - golden;
+    const double rounding_error = round_to(output.dtype, golden) - golden;
+    if (!std::isfinite(baseline_error) || !std::isfinite(rounding_error)) continue;
+    result.accuracy.candidate += error * error;
+    result.accuracy.baseline += baseline_error * baseline_error;
+    result.accuracy.rounding += rounding_error * rounding_error;
+    ++result.accuracy.count;
+  }
+}
+
+}  // namespace
+
+Accuracy& Accuracy::operator+=(const Accuracy& other) {
+  candidate += other.candidate;
+  baseline += other.baseline;
+  rounding += other.rounding;
+  count += other.count;
+  return *this;
+}
+
+Result compare(const problem::Check& check, const Output& output) {
+  Result result;
+  result.count = 1;
+  for (const std::int64_t extent : output.shape) result.count *= extent;
+  require(output.got.size() == static_cast<std::size_t>(result.count) * size_of(output.dtype), output.name,
+          "the output has another size than its shape");
+  switch (check.kind) {
+    case problem::Check::Kind::exact:
+      compare_bits(output, result);
+      break;
+    case problem::Check::Kind::floating:
+      compare_numbers(check, output, result);
+      break;
+  }
+  if (result.passes()) return result;
+  result.text = fmt::format("{}: {} of {} elements {}, first {}: got {}, golden {}", output.name,
+                            result.mismatches, result.count, result.bound > 0 ? "out of bounds" : "differ",
+                            position(result.first, output.shape), result.got, result.golden);
+  if (result.bound > 0) result.text += fmt::format(", bound {:.3g}", result.bound);
+  if (result.unwritten > 0) result.text += fmt::format("; {} of them were never written", result.unwritten);
+  return result;
+}
+
+std::optional<std::string> audit(const problem::Check& check, const Accuracy& accuracy) {
+  if (check.kind != problem::Check::Kind::floating || accuracy.count == 0) return std::nullopt;
+  const double allowed = check.rms_factor * check.rms_factor * std::max(accuracy.baseline, accuracy.rounding);
+  if (accuracy.candidate <= allowed) return std::nullopt;
+  const auto rms = [&](double sum) { return std::sqrt(sum / static_cast<double>(accuracy.count)); };
+  return fmt::format(
+      "{}: every element is within its bound, but the RMS error over all ranks is {:.3g}, more than {} times "
+      "the "
+      "baseline's {:.3g}: precision was lost",
+      check.output, rms(accuracy.candidate), check.rms_factor,
+      rms(std::max(accuracy.baseline, accuracy.rounding)));
+}
+
+std::optional<std::int64_t> first_change(std::span<const std::byte> before, std::span<const std::byte> now,
+                                         DType dtype) {
+  if (before.size() != now.size()) throw std::invalid_argument("first_change: the sizes differ");
+  const auto [left, right] = std::ranges::mismatch(before, now);
+  if (left == before.end()) return std::nullopt;
+  return (left - before.begin()) / static_cast<std::int64_t>(size_of(dtype));
+}
+
+}  // namespace pkb::check

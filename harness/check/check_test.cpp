@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/check/check.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "harness/check/number.h"
+
+namespace pkb::check {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+template <class U>
+std::vector<std::byte> bytes(std::initializer_list<U> values) {
+  std::vector<std::byte> out(values.size() * sizeof(U));
+  std::memcpy(out.data(), std::data(values), out.size());
+  return out;
+}
+
+struct Stored {
+  const char* name;
+  DType dtype;
+  std::uint32_t bits;
+  double value;
+};
+class NumberAt : public testing::TestWithParam<Stored> {};
+
+TEST_P(NumberAt, DecodesTheBits) {
+  const Stored& s = GetParam();
+  std::byte data[8] = {};
+  std::memcpy(data, &s.bits, 4);
+  const double got = number_at(s.dtype, data, 0);
+  if (std::isnan(s.value))
+    EXPECT_TRUE(std::isnan(got));
+  else
+    EXPECT_EQ(got, s.value);
+}
+
+// Patterns from the formats' definitions: IEEE 754, and the OCP 8-bit floating point specification for e4m3,
+// e5m2.
+INSTANTIATE_TEST_SUITE_P(
+    Formats, NumberAt,
+    testing::Values(
+        Stored{"Bf16One", DType::bf16, 0x3f80, 1}, Stored{"Bf16Largest", DType::bf16, 0x7f7f, 0x1.fep127},
+        Stored{"Bf16Subnormal", DType::bf16, 0x0001, 0x1p-133}, Stored{"HalfTwo", DType::f16, 0x4000, 2},
+        Stored{"HalfLargest", DType::f16, 0x7bff, 65504},
+        Stored{"HalfSubnormal", DType::f16, 0x0001, 0x1p-24},
+        Stored{"HalfMinusInfinity", DType::f16, 0xfc00, -kInf}, Stored{"HalfNan", DType::f16, 0x7e00, kNan},
+        Stored{"E4m3Largest", DType::e4m3, 0x7e, 448}, Stored{"E4m3Nan", DType::e4m3, 0x7f, kNan},
+        Stored{"E4m3Subnormal", DType::e4m3, 0x01, 0x1p-9}, Stored{"E5m2Largest", DType::e5m2, 0x7b, 57344},
+        Stored{"E5m2Infinity", DType::e5m2, 0x7c, kInf}, Stored{"Int8", DType::i8, 0x80, -128}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(RoundTo, TiesToEvenAndOverflows) {
+  EXPECT_EQ(round_to(DType::bf16, 257), 256);  // halfway between 256 and 258
+  EXPECT_EQ(round_to(DType::bf16, 259), 260);  // halfway between 258 and 260
+  EXPECT_EQ(round_to(DType::f16, 65519), 65504);
+  EXPECT_EQ(round_to(DType::f16, 65520), kInf);
+  EXPECT_EQ(round_to(DType::f16, -0x1p-25), 0);  // half of the smallest subnormal
+  EXPECT_EQ(round_to(DType::f16, 0x1.8p-24), 0x1p-23);
+  EXPECT_EQ(round_to(DType::f32, 1 + 0x1p-24), 1);
+  EXPECT_EQ(largest(DType::f32), std::numeric_limits<float>::max());
+  EXPECT_EQ(largest(DType::e4m3), 448);
+}
+
+problem::Check floating(double atol, double rtol) {
+  problem::Check check;
+  check.output = "C";
+  check.kind = problem::Check::Kind::floating;
+  check.atol = atol;
+  check.rtol = rtol;
+  return check;
+}
+
+struct Element {
+  const char* name;
+  float got;
+  double golden;
+  bool passes;
+};
+class Compare : public testing::TestWithParam<Element> {};
+
+TEST_P(Compare, JudgesOneElement) {
+  const Element& e = GetParam();
+  const auto got = bytes({e.got});
+  const std::int64_t shape[] = {1};
+  const Result result = compare(floating(0.5, 0.25), {.name = "C",
+                                                      .dtype = DType::f32,
+                                                      .shape = shape,
+                                                      .got = got,
+                                                      .baseline = got,
+                                                      .golden = {&e.golden, 1},
+                                                      .bound = {}});
+  EXPECT_EQ(result.passes(), e.passes) << result.text;
+}
+
+constexpr float kNanf = std::numeric_limits<float>::quiet_NaN(),
+                kInff = std::numeric_limits<float>::infinity();
+INSTANTIATE_TEST_SUITE_P(Bound, Compare,
+                         testing::Values(Element{"OnTheBound", 10.5f, 8, true},  // 0.5 + 0.25 * 8 = 2.5
+                                         Element{"JustBeyond", 10.500001f, 8, false},
+                                         Element{"NanForNumber", kNanf, 8, false},
+                                         Element{"NumberForNan", 8, kNan, false},
+                                         Element{"NanForNan", kNanf, kNan, true},
+                                         Element{"InfinityForNumber", kInff, 8, false},
+                                         Element{"InfinityOfOtherSign", kInff, -kInf, false},
+                                         Element{"InfinityForInfinity", -kInff, -kInf, true},
+                                         Element{"InfinityForOverflow", kInff, 1e39, true},
+                                         Element{"NumberForInfinity", 3e38f, kInf, false}),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(Compare, NamesTheFirstMismatchAndTheUnwrittenElements) {
+  const auto got = bytes<std::uint16_t>({0x3f80, 0x4000, 0xc3c3, 0x3f80});
+  const double golden[] = {1, 3, 5, 1};
+  const std::int64_t shape[] = {2, 2};
+  problem::Check check = floating(0, 0);
+  check.model_bound = true;
+  const double bound[] = {0.5, 0.5, 0.5, 0.5};
+  const Result result = compare(check, {.name = "C",
+                                        .dtype = DType::bf16,
+                                        .shape = shape,
+                                        .got = got,
+                                        .baseline = got,
+                                        .golden = golden,
+                                        .bound = bound,
+                                        .poison = std::byte{0xc3}});
+  EXPECT_EQ(result.mismatches, 2);
+  EXPECT_EQ(result.unwritten, 1);
+  EXPECT_EQ(result.text,
+            "C: 2 of 4 elements out of bounds, first [0, 1]: got 2, golden 3, bound 0.5; 1 of them were "
+            "never written");
+}
+
+TEST(Compare, IntegersDemandEqualityButNotTheSignOfZero) {
+  problem::Check check = floating(1, 0);
+  check.exact_on_integers = true;
+  const std::int64_t shape[] = {2};
+  const double golden[] = {0, 4};
+  const auto judge = [&](std::initializer_list<float> values, bool integers) {
+    const auto got = bytes(values);
+    return compare(check, {.name = "C",
+                           .dtype = DType::f32,
+                           .shape = shape,
+                           .got = got,
+                           .baseline = got,
+                           .golden = golden,
+                           .bound = {},
+                           .integers = integers})
+        .passes();
+  };
+  EXPECT_TRUE(judge({-0.0f, 4}, true));
+  EXPECT_FALSE(judge({0, 4.5f}, true));
+  EXPECT_TRUE(judge({0, 4.5f}, false));
+}
+
+TEST(Compare, ExactTellsNanPayloadsAndSignsOfZeroApart) {
+  const problem::Check check{.output = "out"};
+  const std::int64_t shape[] = {2};
+  const auto expected = bytes<std::uint16_t>({0x7fc1, 0x8000});
+  const auto judge = [&](std::initializer_list<std::uint16_t> values) {
+    const auto got = bytes(values);
+    return compare(check, {.name = "out",
+                           .dtype = DType::bf16,
+                           .shape = shape,
+                           .got = got,
+                           .baseline = expected,
+                           .golden = {},
+                           .bound = {}})
+        .mismatches;
+  };
+  EXPECT_EQ(judge({0x7fc1, 0x8000}), 0);
+  EXPECT_EQ(judge({0x7fc0, 0x8000}), 1);
+  EXPECT_EQ(judge({0x7fc1, 0x0000}), 1);
+}
+
+TEST(Compare, AnEmptyOutputPasses) {
+  const std::int64_t shape[] = {0, 5};
+  EXPECT_TRUE(compare({.output = "out"},
+                      {.name = "out", .shape = shape, .got = {}, .baseline = {}, .golden = {}, .bound = {}})
+                  .passes());
+}
+
+TEST(Compare, RefusesSizesThatDoNotMatch) {
+  const std::int64_t shape[] = {3};
+  const auto got = bytes({1.0f});
+  EXPECT_THROW(compare(floating(1, 1), {.name = "C",
+                                        .dtype = DType::f32,
+                                        .shape = shape,
+                                        .got = got,
+                                        .baseline = got,
+                                        .golden = {},
+                                        .bound = {}}),
+               std::invalid_argument);
+}
+
+TEST(Audit, RefusesErrorsThatGrewSilently) {
+  const problem::Check check = floating(1, 1);  // rms_factor 1.5
+  EXPECT_FALSE(audit(check, {.candidate = 2.25, .baseline = 1, .rounding = 0.5, .count = 4}));
+  EXPECT_TRUE(audit(check, {.candidate = 2.26, .baseline = 1, .rounding = 0.5, .count = 4}));
+  // A baseline that happens to be exact still allows one rounding.
+  EXPECT_FALSE(audit(check, {.candidate = 1, .baseline = 0, .rounding = 1, .count = 4}));
+  EXPECT_TRUE(audit(check, {.candidate = 1, .baseline = 0, .rounding = 0, .count = 4}));
+}
+
+TEST(FirstChange, CountsElements) {
+  const auto before = bytes<std::uint16_t>({1, 2, 3}), after = bytes<std::uint16_t>({1, 2, 0x103});
+  EXPECT_EQ(first_change(before, before, DType::bf16), std::nullopt);
+  EXPECT_EQ(first_change(before, after, DType::bf16), 2);
+}
+
+}  // namespace
+}  // namespace pkb::check
