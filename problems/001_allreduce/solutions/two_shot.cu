@@ -76,8 +76,8 @@ __global__ void all_reduce(Ranks ranks, std::int64_t count) {
     }
     Vector total;
     for (int k = 0; k < kWidth; ++k) total.element[k] = static_cast<T>(sum[k]);
-    for (int step = 1; step <= ranks.count;
-         ++step) {  // each rank starts with another peer: no link is crowded
+    // Each rank starts with another peer, so that no link is crowded.
+    for (int step = 1; step <= ranks.count; ++step) {
       T* out = ranks.out[(ranks.self + step) % ranks.count];
       if (whole)
         reinterpret_cast<Vector*>(out)[i] = total;
