@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cstring>
+
+#include "harness/device/memory.h"
+#include "harness/error/error.h"
+
+namespace pkb::device {
+namespace {
+
+[[noreturn]] void fail(const char* action, std::size_t bytes) {
+  throw EnvironmentError({.where = "virtual device memory",
+                          .fault = fmt::format("cannot {} {} bytes: {}", action, bytes, std::strerror(errno)),
+                          .remedy = errno == ENOMEM ? "choose a smaller size or fewer ranks" : ""});
+}
+
+class VirtualMemory final : public Memory {
+ public:
+  Segment create(std::size_t bytes) override {
+    FileDescriptor fd(::memfd_create("pkb-device-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) fail("create", bytes);
+    // A process that shrank the file would make its peers die of SIGBUS.
+    if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) fail("seal", bytes);
+    const int file = fd.get();
+    return map(file, bytes, std::move(fd));
+  }
+
+  Segment import(FileDescriptor fd, std::size_t bytes) override {
+    struct stat status {};
+    if (::fstat(fd.get(), &status) != 0 || static_cast<std::size_t>(status.st_size) < bytes) {
+      throw EnvironmentError({.where = "virtual device memory",
+                              .fault = fmt::format("a peer's segment has {} bytes, not {}", status.st_size, bytes),
+                              .remedy = {}});
+    }
+    return map(fd.get(), bytes, {});
+  }
+
+  void read(std::span<std::byte> to, const std::byte* from) override {
+    if (!to.empty()) std::memcpy(to.data(), from, to.size());
+  }
+  void write(std::byte* to, std::span<const std::byte> from) override {
+    if (!from.empty()) std::memcpy(to, from.data(), from.size());
+  }
+  void fill(std::byte* to, std::byte value, std::size_t bytes) override {
+    std::memset(to, std::to_integer<int>(value), bytes);
+  }
+
+ private:
+  static Segment map(int file, std::size_t bytes, FileDescriptor keep) {
+    void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+    if (data == MAP_FAILED) fail("map", bytes);
+    return Segment(data, bytes, std::move(keep), [data, bytes] { ::munmap(data, bytes); });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Memory> virtual_memory() { return std::make_unique<VirtualMemory>(); }
+
+}  // namespace pkb::device
