@@ -31,16 +31,18 @@ struct Register {
 
 struct Operand {
   enum class Kind : std::uint8_t {
-    reg,      ///< registers[index]; `negated` for !%p
+    reg,      ///< registers[index]; `negated` for !%p; `name` is the selector of video instructions (".h1")
     integer,  ///< `bits`
     real,     ///< `bits`: the IEEE pattern; `type` f32 (0f...) or f64 (0d... and decimal)
     symbol,   ///< the address or name of `name` plus `bits`
     special,  ///< a special register, `name` as written: "%tid.x"
-    address,  ///< [base + bits]: base is registers[index] or, when `name` is not empty, that symbol
+    address,  ///< [base + bits]: base is registers[index] or, when `name` is not empty, that symbol; what
+              ///< follows a comma inside the brackets (tensor coordinates, a vector) is in `elements`
     vector,   ///< {elements}
+    pair,     ///< p|q, both written: two `elements`
     label,    ///< `name`
     sink,     ///< _
-    call_list,  ///< the parenthesised lists of call: `elements`
+    call_list,  ///< the parenthesised lists of call: `elements`; operand 0 only where the call returns something
   };
   Kind kind = Kind::integer;
   Type type = Type::none;
@@ -72,15 +74,23 @@ struct Variable {
   Type type = Type::b8;
   std::size_t align = 1, bytes = 0;  ///< bytes 0: extern shared array of dynamic size
   bool external = false;
-  std::vector<std::byte> initial;  ///< empty: zeros
+  std::vector<std::byte> initial;  ///< `bytes` of them, or none for zeros
   struct Relocation {
     std::size_t offset;
     std::string symbol;
     std::uint64_t addend;
+    std::size_t bytes = 8;  ///< how many low bytes of (address + addend) >> shift are stored
+    unsigned shift = 0;
   };
   std::vector<Relocation> relocations;  ///< addresses stored into `initial`
 };
 
+/// The signature that .callprototype gives to an indirect call.
+struct Prototype {
+  std::vector<Variable> returns, parameters;
+};
+
+/// Names declared inside nested { } are renamed apart ("t@3": the third scope), so every name is unique.
 struct Function {
   std::string name;
   bool kernel = false;
@@ -91,16 +101,21 @@ struct Function {
   std::vector<Statement> body;
   std::unordered_map<std::string, std::uint32_t> labels;  ///< to an index into body (body.size(): the end)
   std::unordered_map<std::string, std::vector<std::string>> branch_targets;  ///< .branchtargets lists
+  std::unordered_map<std::string, Prototype> prototypes;                     ///< .callprototype
   std::uint32_t max_threads[3] = {0, 0, 0};       ///< .maxntid
   std::uint32_t required_threads[3] = {0, 0, 0};  ///< .reqntid
   std::uint32_t cluster[3] = {0, 0, 0};           ///< .reqnctapercluster
   std::uint32_t min_blocks = 0;                   ///< .minnctapersm
+  std::uint32_t max_registers = 0;                ///< .maxnreg
+  bool blocks_are_clusters = false;               ///< .blocksareclusters: the grid counts clusters
 };
 
+/// A name has one entry: a definition takes the place of its declarations.
 struct Module {
   std::string version, target;
   std::vector<Variable> variables;
   std::vector<Function> functions;
+  std::unordered_map<std::string, std::string> aliases;  ///< .alias: name to the function meant
   std::unordered_map<std::uint32_t, std::string> files;  ///< .file
 };
 
@@ -126,12 +141,16 @@ std::size_t image_bytes(const void* image);
 /// Blocks stand in thread-frontier order (Diamos et al., MICRO 2011): reverse post order in which a block comes
 /// after all that can still reach it, so that running the lowest position first reconverges as early as possible.
 struct Layout {
-  std::vector<Statement> body;        ///< with `bra.uni` added where order broke a fall-through, ends in ret/exit/bra
+  /// With `bra.uni` added where order broke a fall-through, and branches to the next statement left out; a branch
+  /// to the next statement whose fall-through lies elsewhere is inverted. Ends in ret, exit or an unguarded branch.
+  std::vector<Statement> body;
   static constexpr std::uint32_t kNone = ~0u;
   std::vector<std::uint32_t> target;  ///< per statement: a branch's target as a position in `body`, else kNone
   std::unordered_map<std::string, std::uint32_t> labels;  ///< positions, for brx.idx
   /// Byte offset of each register in a warp's register file. Registers that are never live together share a
   /// slot: 128 bytes for up to 32 bits a lane, 256 for 64, 512 for b128, 4 for a predicate (one bit a lane).
+  /// Different registers of one statement never share, even where a source dies there, so a handler may
+  /// write one destination before it reads all sources. kNone for a register that `body` does not name.
   std::vector<std::uint32_t> slot;
   std::uint32_t register_bytes = 0;
 };
