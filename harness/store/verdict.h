@@ -27,11 +27,13 @@ enum class Verdict : std::uint8_t {
 };
 
 inline constexpr std::string_view kVerdictNames[] = {
-    "no_code", "compile_error", "load_error",   "unsupported", "disqualified",     "crash",  "deadlock",
+    "no_code", "compile_error", "load_error",   "unsupported", "disqualified",     "crash",   "deadlock",
     "timeout", "wrong_result",  "memory_fault", "race",        "nondeterministic", "correct",
 };
 
-constexpr std::string_view name_of(Verdict verdict) { return kVerdictNames[static_cast<std::size_t>(verdict)]; }
+constexpr std::string_view name_of(Verdict verdict) {
+  return kVerdictNames[static_cast<std::size_t>(verdict)];
+}
 constexpr std::optional<Verdict> verdict_from(std::string_view name) {
   for (std::size_t i = 0; i < std::size(kVerdictNames); ++i)
     if (kVerdictNames[i] == name) return static_cast<Verdict>(i);
