@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,14 +16,18 @@
 namespace pkb::problem {
 
 using Shape = std::vector<std::int64_t>;
-using Symbols = std::map<std::string, double, std::less<>>;  ///< sizes and parameters by name, W and rank included
+/// Sizes and parameters by name, with W (ranks) and b (bytes of the run dtype); formulas of shapes see `rank`
+/// too.
+using Symbols = std::map<std::string, double, std::less<>>;
 
-/// How an input is made. Philox-4x32-10 keyed by (seed, trial, tensor, rank or 0 when replicated), counter = index.
+/// How an input is made. Philox-4x32-10 keyed by (seed, trial, tensor, rank or 0 when replicated), counter =
+/// index.
 struct Values {
   enum class Kind : std::uint8_t {
     normal,    ///< N(mean, stddev)
     uniform,   ///< [low, high)
-    integers,  ///< low..high inclusive, integer-valued in the dtype; a zero has a random sign in floating dtypes
+    integers,  ///< low..high inclusive, integer-valued in the dtype; a zero has a random sign in floating
+               ///< dtypes
     bits,      ///< every bit pattern of the dtype alike: NaN payloads, infinities, subnormals and -0 included
     custom,    ///< made by `inputs` in the problem's folder
   };
@@ -37,7 +42,7 @@ struct Tensor {
   Shape shape;          ///< on this rank
   Shape largest_shape;  ///< the largest over ranks: what the symmetric buffer is sized for
   bool replicated = false;
-  bool in_out = false;          ///< an input that the candidate may change, compared like an output
+  bool in_out = false;         ///< an input that the candidate may change, compared like an output
   std::vector<Values> values;  ///< inputs: trial t uses values[t % size]
 };
 
@@ -46,13 +51,16 @@ struct Check {
   enum class Kind : std::uint8_t { exact, floating };
   std::string output;
   Kind kind = Kind::exact;
-  bool model_bound = false;      ///< floating: the bound per element comes from `error_bound` in the problem's folder
-  double atol = 0, rtol = 0;     ///< floating without a model
-  double rms_factor = 1.5;       ///< accuracy audit: RMS(out - golden) <= factor * RMS(baseline - golden)
-  bool exact_on_integers = false;  ///< in trials whose inputs are all `integers`, demand equality (-0 equals +0)
+  bool model_bound =
+      false;  ///< floating: the bound per element comes from `error_bound` in the problem's folder
+  double atol = 0, rtol = 0;  ///< floating without a model
+  double rms_factor = 1.5;    ///< accuracy audit: RMS(out - golden) <= factor * RMS(baseline - golden)
+  bool exact_on_integers =
+      false;  ///< in trials whose inputs are all `integers`, demand equality (-0 equals +0)
 };
 
-/// Ranks that work together: `ranks_of[g]` lists the world ranks of group g in group order.
+/// Ranks that work together: `ranks_of[g]` lists the world ranks of group g in group order. Every rank is in
+/// exactly one group of each name.
 struct Group {
   std::string name;
   std::vector<std::vector<int>> ranks_of;
@@ -67,9 +75,10 @@ struct Instance {
   int variant = 0;     ///< 0 is the size itself, k its k-th variant
   int ranks = 0;
   DType dtype = DType::bf16;
-  Symbols symbols;                         ///< W, sizes and parameters
-  std::vector<std::string> parameter_names;  ///< in problem.json's order; the scalars of Args
-  std::vector<Group> groups;
+  Symbols symbols;  ///< sizes, parameters, W and b
+  std::vector<std::string>
+      parameter_names;  ///< sizes' symbols, then parameters, as problem.json orders them: the scalars of Args
+  std::vector<Group> groups;  ///< "world" first
   std::vector<Check> checks;
 
   /// Inputs then outputs, in problem.json's order, as `rank` sees them. A tensor that a rank does not have
@@ -85,22 +94,24 @@ struct Cost {
   double flops = 0, hbm_bytes = 0, sent_bytes = 0, received_bytes = 0;
 };
 
-/// One `problem.json`, loaded and validated.
+struct Description;
+
+/// One `problem.json`, loaded and validated. Cheap to copy.
 class Problem {
  public:
-  /// @throws InputError naming the file and the JSON pointer of the offending field.
+  /// @throws InputError naming the file and the field.
   static Problem load(const std::filesystem::path& folder);
 
-  int id() const { return x_id; }
-  const std::string& name() const { return x_name; }
-  const std::string& title() const { return x_title; }
-  const std::string& family() const { return x_family; }
-  const std::string& workload() const { return x_workload; }
-  const std::string& parallelism() const { return x_parallelism; }
-  const std::filesystem::path& folder() const { return x_folder; }  ///< absolute
-  const std::string& text() const { return x_text; }                ///< problem.json as written
+  int id() const;
+  const std::string& name() const;
+  const std::string& title() const;
+  const std::string& family() const;
+  const std::string& workload() const;
+  const std::string& parallelism() const;
+  const std::filesystem::path& folder() const;  ///< absolute
+  const std::string& text() const;              ///< problem.json as written
   std::vector<std::string> sizes() const;
-  /// Ranks that size `size` is meant for, the default first.
+  /// Ranks that size `size` is meant for, the default first. @throws InputError when the size does not exist.
   std::vector<int> ranks(std::string_view size) const;
 
   struct Choice {
@@ -108,18 +119,21 @@ class Problem {
     int ranks = 0;  ///< 0: the size's default
     DType dtype = DType::bf16;
   };
-  /// The size itself, then each variant. @throws InputError when the size does not exist, when a symbol has no
-  /// value or when a constraint fails (with the constraint's own message).
+  /// The size itself, then each variant. @throws InputError when the size does not exist, when a formula has
+  /// no usable value or when a constraint fails (with the constraint's own message).
   std::vector<Instance> instances(const Choice& choice) const;
   Cost cost(const Instance& instance) const;
+
+  /// Resolves every size for each of its numbers of ranks and the run dtypes bf16, fp16 and fp32, as the
+  /// build does for each problem. @throws InputError for the first that fails.
+  void check_sizes() const;
 
   /// The header a candidate includes as <pkb/NAME.h>: typed Args and the glue that the worker calls.
   std::string candidate_header() const;
 
  private:
-  int x_id = 0;
-  std::string x_name, x_title, x_family, x_workload, x_parallelism, x_text;
-  std::filesystem::path x_folder;
+  explicit Problem(std::shared_ptr<const Description> description);
+  std::shared_ptr<const Description> x_description;
 };
 
 /// Every problem under `root` (the `problems` folder), by id.
