@@ -7,7 +7,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "harness/launch/progress_file.h"
 #include "reference/dtype.h"
 
 namespace pkb::launch {
@@ -41,14 +43,23 @@ struct Job {
   std::filesystem::path import_folder;  ///< inputs from there instead of generated ones; may be empty
   std::filesystem::path run_folder;     ///< private to this job; the verdict is written there as verdict.json
   std::chrono::milliseconds setup_deadline{60'000}, run_deadline{30'000};
+  std::chrono::seconds whole_deadline{3600};  ///< for everything, reference included
 };
 
 nlohmann::json to_json(const Job& job);
 Job job_from(const nlohmann::json& json);  ///< @throws InputError
 
-/// Starts one judge per rank under mpirun, waits for them and returns rank 0's verdict.json.
+/// Starts one judge per rank under mpirun, waits for them and returns rank 0's verdict.json, to which it adds
+/// "mps": how the ranks shared the GPU (empty elsewhere). `job.run_folder` must exist and be empty.
 /// Signals that end pkb end the judges; nothing is left running or on disk but the run folder.
-/// @throws EnvironmentError when mpirun or a judge ends without a verdict.
-nlohmann::json run_judges(const Job& job);
+/// @throws EnvironmentError when mpirun or a judge ends without a verdict or a signal interrupts, InputError when
+/// a judge finds the job's input wrong.
+nlohmann::json run_judges(const Job& job, const Progress& progress = {});
+
+/// The programs that `run_judges` finds on the PATH and beside its own executable.
+struct Programs {
+  std::filesystem::path mpirun, judge;
+};
+nlohmann::json run_judges(const Job& job, const Programs& programs, const Progress& progress = {});
 
 }  // namespace pkb::launch
