@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The other commands, and bad input of every kind: one clear message and the right exit code.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/process.h"
+
+namespace pkb::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const std::string kSolution = PKB_SOURCE "/problems/001_allreduce/solutions/peer_load.cu";
+
+Finished pkb(const std::vector<std::string>& arguments) {
+  Command command{.words = {PKB_EXECUTABLE}};
+  command.words.insert(command.words.end(), arguments.begin(), arguments.end());
+  command.environment["XDG_CACHE_HOME"] = PKB_TEST_CACHE;
+  return run(command);
+}
+
+TEST(List, NamesTheProblems) {
+  const Finished done = pkb({"list"});
+  EXPECT_EQ(done.exit, 0);
+  EXPECT_THAT(done.output, AllOf(StartsWith("001  allreduce "), HasSubstr("\n013  gemm_allreduce ")));
+  const auto json = nlohmann::json::parse(pkb({"list", "--json"}).output);
+  EXPECT_EQ(json.at("problems").at(0).at("name"), "allreduce");
+}
+
+TEST(Show, GivesSizesTensorsReferenceAndHeader) {
+  const Finished done = pkb({"show", "gemm_allreduce"});
+  EXPECT_EQ(done.exit, 0) << done.errors;
+  EXPECT_THAT(done.output,
+              AllOf(HasSubstr("size tiny: W = 4, 2, 3"), HasSubstr("A_local      bf16     (113, 71)"),
+                    HasSubstr("matmul("), HasSubstr("struct Args")));
+  EXPECT_EQ(nlohmann::json::parse(pkb({"show", "13", "--json"}).output).at("id"), 13);
+}
+
+TEST(Doctor, SaysThatThisMachineWorks) {
+  const Finished done = pkb({"doctor", "--json"});
+  EXPECT_EQ(done.exit, 0) << done.output;
+  EXPECT_TRUE(nlohmann::json::parse(done.output).at("works"));
+}
+
+TEST(Baseline, AgreesWithTheGoldenValues) {
+  for (const char* problem : {"1", "2", "3", "4", "5", "6", "7", "8", "13"}) {
+    const Finished done = pkb({"baseline", problem, "--device", "virtual", "--ranks", "3", "--json"});
+    EXPECT_EQ(done.exit, 0) << problem << done.output << done.errors;
+    EXPECT_EQ(nlohmann::json::parse(done.output).at("verdict"), "correct");
+  }
+}
+
+TEST(Export, WritesWhatImportReads) {
+  const TestFolder data, out;
+  const Finished exported = pkb({"export", "1", "--device", "virtual", "--ranks", "2", "--out", data.path()});
+  ASSERT_EQ(exported.exit, 0) << exported.errors;
+  const auto index = nlohmann::json::parse(std::ifstream(data.path() / "index.json"));
+  EXPECT_FALSE(index.empty());
+  const Finished done = pkb({"eval", "1", kSolution, "--device", "virtual", "--ranks", "2", "--import",
+                             data.path(), "--out", out.path(), "--json"});
+  EXPECT_EQ(done.exit, 0) << done.output << done.errors;
+  EXPECT_EQ(nlohmann::json::parse(done.output).at("inputs"), "imported");
+}
+
+struct Misuse {
+  const char* name;
+  std::vector<std::string> arguments;
+  int exit;
+  const char* message;  // on standard error
+};
+class Refuses : public testing::TestWithParam<Misuse> {};
+
+TEST_P(Refuses, WithOneMessage) {
+  const Misuse& m = GetParam();
+  const TestFolder out;
+  std::vector<std::string> arguments = m.arguments;
+  if (arguments.at(0) == "eval" && std::ranges::find(arguments, "--out") == arguments.end())
+    arguments.insert(arguments.end(), {"--out", out.path(), "--device", "virtual"});
+  const Finished done = pkb(arguments);
+  EXPECT_EQ(done.exit, m.exit) << done.errors;
+  EXPECT_THAT(done.errors, HasSubstr(m.message));
+  EXPECT_EQ(done.output, "");
+  EXPECT_TRUE(out.files().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    BadInput, Refuses,
+    testing::Values(Misuse{"UnknownProblem", {"eval", "allreduse", kSolution}, 2, "allreduce"},
+                    Misuse{"UnknownNumber", {"show", "88"}, 2, "88"},
+                    Misuse{"MissingFile", {"eval", "1", "/no/such/kernel.cu"}, 2, "/no/such/kernel.cu"},
+                    Misuse{"FolderForFile", {"eval", "1", "/"}, 2, "/: "},
+                    Misuse{"UnknownSize", {"eval", "1", kSolution, "--size", "huge"}, 2, "huge"},
+                    Misuse{"TooManyRanks", {"eval", "1", kSolution, "--ranks", "65"}, 2, "--ranks"},
+                    Misuse{"NoRanks", {"eval", "1", kSolution, "--ranks", "0"}, 2, "--ranks"},
+                    Misuse{"RanksThatAreNoNumber", {"eval", "1", kSolution, "--ranks", "four"}, 2, "--ranks"},
+                    Misuse{"UnknownDtype", {"eval", "1", kSolution, "--dtype", "fp4"}, 2, "--dtype"},
+                    Misuse{"UnknownOption", {"eval", "1", kSolution, "--fast"}, 2, "--fast"},
+                    Misuse{"NoCommand", {"frobnicate"}, 2, "frobnicate"},
+                    Misuse{"OutInsideAFile",
+                           {"eval", "1", kSolution, "--device", "virtual", "--out", kSolution + "/x"},
+                           3,
+                           "cannot be made a folder for results"},
+                    Misuse{"OutInProc",
+                           {"eval", "1", kSolution, "--device", "virtual", "--out", "/proc/self"},
+                           3,
+                           "cannot be written"}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace pkb::cli

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+/// The subcommands of `pkb`, one file each. A command's callback stores what the process exits with.
+namespace pkb::cli {
+
+enum class Exit : int { done = 0, candidate_failed = 1, bad_input = 2, environment_failed = 3 };
+
+void add_list(CLI::App& pkb);
+void add_show(CLI::App& pkb);
+void add_eval(CLI::App& pkb, Exit& exit);
+void add_baseline(CLI::App& pkb, Exit& exit);
+void add_export(CLI::App& pkb);
+void add_doctor(CLI::App& pkb, Exit& exit);
+
+}  // namespace pkb::cli

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "harness/candidate/compile.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/environment.h"
+#include "harness/cli/job_options.h"
+#include "harness/cli/report_lines.h"
+#include "harness/error/error.h"
+#include "harness/store/store.h"
+#include "harness/store/verdict.h"
+
+namespace pkb::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct EvalOptions : JobOptions {
+  std::string file, out;
+};
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+/// The fields that say what was evaluated, before anything is known about it.
+nlohmann::json description(const PreparedJob& prepared, const candidate::CompileResult& compiled,
+                           const std::string& file) {
+  const launch::Job& job = prepared.job;
+  return {
+      {"schema", store::kSchema},
+      {"id", store::new_id()},
+      {"created", store::now()},
+      {"problem",
+       {{"id", prepared.problem.id()},
+        {"name", prepared.problem.name()},
+        {"sha256", problem_hash(prepared.problem)}}},
+      {"size", job.size},
+      {"ranks", job.ranks},
+      {"dtype", name_of(job.dtype)},
+      {"device", name_of(job.device)},
+      {"chip", job.device == launch::Device::virtual_gpu ? nlohmann::json(job.chip) : nlohmann::json()},
+      {"trials", job.trials},
+      {"seed", job.seed},
+      {"schedules", job.schedules},
+      {"sandbox", name_of(job.sandbox)},
+      {"inputs", job.import_folder.empty() ? "generated" : "imported"},
+      {"candidate",
+       {{"file", std::filesystem::path(file).filename().string()},
+        {"sha256", compiled.source_sha256},
+        {"source", compiled.source}}},
+      {"compile",
+       {{"ok", compiled.ok},
+        {"cached", compiled.cached},
+        {"seconds", compiled.seconds},
+        {"log", compiled.log}}},
+      {"environment", environment(prepared.installation)},
+  };
+}
+
+nlohmann::json compile_failure(const candidate::CompileResult& compiled) {
+  const std::string text = compiled.limit.empty() ? "nvcc refused it; its output follows" : compiled.limit;
+  return {{"verdict", name_of(Verdict::compile_error)},
+          {"diagnoses",
+           {{{"verdict", name_of(Verdict::compile_error)}, {"rank", -1}, {"trial", -1}, {"text", text}}}}};
+}
+
+void print(const nlohmann::json& result, const PreparedJob& prepared, const std::filesystem::path& file,
+           const EvalOptions& options) {
+  if (options.json) {
+    fmt::print("{}\n", result.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    return;
+  }
+  fmt::print("{}\n", headline(prepared));
+  const auto verdict = result.at("verdict").get<std::string>();
+  if (verdict == name_of(Verdict::correct))
+    fmt::print("correct: {} trials on {} ranks\n", prepared.job.trials, prepared.job.ranks);
+  fmt::print("{}", diagnosis_lines(result));
+  if (verdict == name_of(Verdict::compile_error))
+    fmt::print("{}", result.at("compile").at("log").get<std::string>());
+  for (const auto& note : result.value("notes", std::vector<std::string>{})) fmt::print("note: {}\n", note);
+  if (prepared.job.device != launch::Device::cuda) fmt::print("{}", cannot_tell(prepared.job.device));
+  if (options.verbose) fmt::print("{}", phase_table(result.at("phases")));
+  fmt::print("result: {}\n", file.string());
+}
+
+Exit evaluate(const EvalOptions& options) {
+  const PrivateFolder folder;
+  PreparedJob prepared = prepare(options, folder);
+  const std::filesystem::path out =
+      options.out.empty() ? prepared.installation.results() : std::filesystem::path(options.out);
+  store::require_writable(out);
+
+  auto start = Clock::now();
+  const candidate::CompileResult compiled = candidate::compile(compile_request(prepared, options.file));
+  nlohmann::json phases = {{"compile", milliseconds_since(start)}};
+  nlohmann::json result = description(prepared, compiled, options.file);
+  if (compiled.ok) {
+    start = Clock::now();
+    prepared.job.library = compiled.library;
+    nlohmann::json verdict = launch::run_judges(prepared.job);
+    double judged = 0;
+    for (const auto& [name, value] : verdict.value("phases", nlohmann::json::object()).items()) {
+      phases[name] = value;
+      judged += value.get<double>();
+    }
+    phases["launch"] = milliseconds_since(start) - judged;
+    result.update(verdict);
+  } else {
+    result.update(compile_failure(compiled));
+  }
+  result["phases"] = phases;
+
+  const std::filesystem::path file = store::write_result(result, out);
+  print(result, prepared, file, options);
+  return result.at("verdict") == name_of(Verdict::correct) ? Exit::done : Exit::candidate_failed;
+}
+
+}  // namespace
+
+void add_eval(CLI::App& pkb, Exit& exit) {
+  auto options = std::make_shared<EvalOptions>();
+  CLI::App* command = pkb.add_subcommand(
+      "eval", "Evaluate a candidate kernel: compile, run on every rank, check, write a result");
+  add_job_options(*command, *options);
+  command->add_option("candidate", options->file, "The candidate, a .cu file")->required();
+  command->add_option("--trials", options->trials, "Runs with different inputs")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--schedules", options->schedules, "Schedules of the virtual GPU tried per trial")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--timeout", options->timeout, "Seconds that one run may take")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->capture_default_str();
+  command->add_option("--out", options->out, "Folder for the result file; results/ when left out");
+  command
+      ->add_option("--sandbox", options->sandbox,
+                   "bubblewrap, or none: the candidate then runs with your rights")
+      ->check(CLI::IsMember({"bubblewrap", "none"}))
+      ->capture_default_str();
+  command->callback([options, &exit] { exit = evaluate(*options); });
+}
+
+}  // namespace pkb::cli

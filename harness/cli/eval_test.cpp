@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole evaluations on virtual GPUs: solutions that must be accepted, and candidates that fail in one known
+// way each.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/process.h"
+
+namespace pkb::cli {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+std::string testdata(const std::string& name) { return PKB_SOURCE "/harness/cli/testdata/001/" + name; }
+
+Finished eval(const std::string& problem, const std::string& file, const std::filesystem::path& out,
+              const std::vector<std::string>& more = {}) {
+  Command command{.words = {PKB_EXECUTABLE, "eval", problem, file, "--device", "virtual", "--out", out}};
+  command.words.insert(command.words.end(), more.begin(), more.end());
+  command.environment["XDG_CACHE_HOME"] = PKB_TEST_CACHE;
+  return run(command);
+}
+
+nlohmann::json only_result(const TestFolder& folder) {
+  const auto files = folder.files();
+  if (files.size() != 1) throw std::runtime_error("not one result file but " + std::to_string(files.size()));
+  return nlohmann::json::parse(std::ifstream(files.front()));
+}
+
+struct Solution {
+  const char* name;
+  const char* problem;
+  const char* file;  // under problems/
+  const char* ranks;
+  const char* dtype;
+};
+class Accepts : public testing::TestWithParam<Solution> {};
+
+TEST_P(Accepts, TheSolution) {
+  const Solution& s = GetParam();
+  const TestFolder out;
+  const Finished done = eval(s.problem, std::string(PKB_SOURCE "/problems/") + s.file, out.path(),
+                             {"--ranks", s.ranks, "--dtype", s.dtype});
+  EXPECT_EQ(done.exit, 0) << done.output << done.errors;
+  const nlohmann::json result = only_result(out);
+  EXPECT_EQ(result.at("verdict"), "correct");
+  EXPECT_EQ(result.at("diagnoses").size(), 0u);
+  EXPECT_EQ(result.at("ranks"), std::stoi(s.ranks));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Problems, Accepts,
+    testing::Values(Solution{"PeerLoad4", "1", "001_allreduce/solutions/peer_load.cu", "4", "bf16"},
+                    Solution{"PeerLoad2", "1", "001_allreduce/solutions/peer_load.cu", "2", "bf16"},
+                    Solution{"PeerLoadFp16", "1", "001_allreduce/solutions/peer_load.cu", "3", "fp16"},
+                    Solution{"PeerLoadFp32", "1", "001_allreduce/solutions/peer_load.cu", "3", "fp32"},
+                    Solution{"PeerLoadAlone", "1", "001_allreduce/solutions/peer_load.cu", "1", "bf16"},
+                    Solution{"TwoShot4", "allreduce", "001_allreduce/solutions/two_shot.cu", "4", "bf16"},
+                    Solution{"TwoShot3", "001", "001_allreduce/solutions/two_shot.cu", "3", "bf16"},
+                    Solution{"AllGather", "2", "002_allgather/solutions/push.cu", "4", "bf16"},
+                    Solution{"AllGather3Fp32", "2", "002_allgather/solutions/push.cu", "3", "fp32"},
+                    Solution{"ReduceScatter", "7", "007_reducescatter/solutions/pull.cu", "4", "bf16"},
+                    Solution{"ReduceScatter3", "7", "007_reducescatter/solutions/pull.cu", "3", "fp16"},
+                    Solution{"AllToAll", "8", "008_alltoall/solutions/push.cu", "4", "bf16"},
+                    Solution{"AllToAll3", "8", "008_alltoall/solutions/push.cu", "3", "bf16"},
+                    Solution{"GemmAllReduce", "13", "013_gemm_allreduce/solutions/tile_push.cu", "4", "bf16"},
+                    Solution{"GemmAllReduce3Fp32", "13", "013_gemm_allreduce/solutions/tile_push.cu", "3",
+                             "fp32"}),
+    [](const auto& test) { return test.param.name; });
+
+struct Bad {
+  const char* name;
+  const char* file;  // in testdata/001
+  const char* verdict;
+  const char* text;  // a regular expression found in some diagnosis
+};
+class Refuses : public testing::TestWithParam<Bad> {};
+
+TEST_P(Refuses, TheCandidate) {
+  const Bad& bad = GetParam();
+  const TestFolder out;
+  const Finished done = eval("1", testdata(bad.file), out.path(), {"--ranks", "3", "--seed", "7"});
+  EXPECT_EQ(done.exit, 1) << done.output << done.errors;
+  const nlohmann::json result = only_result(out);
+  EXPECT_EQ(result.at("verdict"), bad.verdict) << result.at("diagnoses").dump(1);
+  EXPECT_THAT(result.at("diagnoses").dump(), ContainsRegex(bad.text));
+  EXPECT_EQ(result.at("seed"), 7);
+  EXPECT_THAT(done.output, HasSubstr(bad.verdict));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Candidates, Refuses,
+    testing::Values(Bad{"ThatDoesNotCompile", "does_not_compile.cu", "compile_error", "nvcc refused it"},
+                    Bad{"WithoutRun", "no_run.cu", "load_error", "run"},
+                    Bad{"ThatTraps", "traps.cu", "crash", "give_up"},
+                    Bad{"ThatHangs", "hangs_on_flag.cu", "deadlock", "wait"},
+                    Bad{"WrongOnOneRank", "wrong_block_on_rank_1.cu", "wrong_result", "elements"},
+                    Bad{"ThatExits", "exits_zero.cu", "crash", "exit"},
+                    Bad{"Unwritten", "unwritten_on_rank_2.cu", "wrong_result", "never written"},
+                    Bad{"ThatChangesItsInput", "changes_input.cu", "wrong_result",
+                        "tensor.*changed|changed.*tensor"},
+                    Bad{"ThatLosesPrecision", "loses_precision.cu", "wrong_result", "RMS"},
+                    Bad{"OutOfBounds", "out_of_bounds.cu", "crash", "all_reduce"},
+                    Bad{"LocalOnly", "local_only.cu", "wrong_result", "elements"},
+                    Bad{"UnsupportedInstruction", "unsupported_instruction.cu", "unsupported", "vabsdiff4"},
+                    Bad{"UnequalSymmetric", "stays_in_setup.cu", "crash", "symmetric"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Eval, NamesTheRankThatIsWrong) {
+  const TestFolder out;
+  eval("1", testdata("wrong_block_on_rank_1.cu"), out.path(), {"--ranks", "3"});
+  const nlohmann::json result = only_result(out);
+  for (const auto& diagnosis : result.at("diagnoses")) {
+    // That one rank differs from the others is said of no rank in particular.
+    if (diagnosis.at("rank") != -1) EXPECT_EQ(diagnosis.at("rank"), 1) << diagnosis;
+  }
+}
+
+TEST(Eval, CompilerErrorsCarryTheCandidatesOwnLines) {
+  const TestFolder out;
+  const Finished done = eval("1", testdata("does_not_compile.cu"), out.path());
+  EXPECT_THAT(
+      done.output,
+      HasSubstr("does_not_compile.cu(4): error: class \"pkb::Args\" has no member \"no_such_tensor\""));
+}
+
+TEST(Eval, TheSameSeedGivesTheSameResult) {
+  const TestFolder first, second;
+  for (const TestFolder* out : {&first, &second})
+    eval("1", testdata("local_only.cu"), out->path(), {"--ranks", "2", "--seed", "5"});
+  EXPECT_EQ(only_result(first).at("diagnoses"), only_result(second).at("diagnoses"));
+  const TestFolder third;
+  eval("1", testdata("local_only.cu"), third.path(), {"--ranks", "2", "--seed", "6"});
+  EXPECT_NE(only_result(first).at("diagnoses"), only_result(third).at("diagnoses"));
+}
+
+TEST(Eval, JsonIsOneObjectAndTheFileHoldsTheSame) {
+  const TestFolder out;
+  const Finished done = eval("1", PKB_SOURCE "/problems/001_allreduce/solutions/peer_load.cu", out.path(),
+                             {"--ranks", "2", "--json"});
+  ASSERT_EQ(done.exit, 0) << done.errors;
+  const nlohmann::json printed = nlohmann::json::parse(done.output);
+  EXPECT_EQ(printed, only_result(out));
+  EXPECT_EQ(printed.at("schema"), 1);
+  EXPECT_EQ(printed.at("problem").at("name"), "allreduce");
+  EXPECT_EQ(printed.at("candidate").at("file"), "peer_load.cu");
+  EXPECT_GT(printed.at("seed").get<std::uint64_t>(), 0u);
+}
+
+}  // namespace
+}  // namespace pkb::cli

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "harness/cli/installation.h"
+#include "harness/launch/job.h"
+#include "harness/problem/problem.h"
+
+/// What `eval`, `baseline` and `export` have in common: a problem at a size, on ranks, on a device.
+namespace pkb::cli {
+
+struct JobOptions {
+  std::string problem, size = "tiny", dtype = "bf16", device = "auto", chip = "h200", sandbox = "bubblewrap";
+  int ranks = 0, trials = 5, schedules = 1;
+  double timeout = 30;
+  std::optional<std::uint64_t> seed;
+  std::string import_folder;
+  bool json = false, verbose = false;
+};
+
+void add_job_options(CLI::App& command, JobOptions& options);
+
+/// A folder that only this user can read, removed with all it holds at the end.
+class PrivateFolder {
+ public:
+  PrivateFolder();
+  ~PrivateFolder();
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+  const std::filesystem::path& path() const { return x_path; }
+
+ private:
+  std::filesystem::path x_path;
+};
+
+/// The options resolved: the problem exists, its constraints hold, the device is there.
+struct PreparedJob {
+  Installation installation;
+  problem::Problem problem;
+  launch::Job job;            ///< mode and candidate are the command's to fill in
+  std::string device_reason;  ///< why --device auto chose what it did; empty otherwise
+};
+
+/// @throws InputError, EnvironmentError
+PreparedJob prepare(const JobOptions& options, const PrivateFolder& folder);
+
+/// "001_allreduce  tiny  bf16  W = 4  virtual (h200)  seed 7", with the reason for the device.
+std::string headline(const PreparedJob& prepared);
+
+}  // namespace pkb::cli

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "harness/cli/commands.h"
+#include "harness/error/error.h"
+
+namespace {
+
+int failed(const std::exception& error, pkb::cli::Exit exit) {
+  fmt::print(stderr, "pkb: {}\n", error.what());
+  return static_cast<int>(exit);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using pkb::cli::Exit;
+  // Standard output is the result; everything else goes to standard error.
+  spdlog::set_default_logger(spdlog::stderr_color_mt("pkb"));
+  spdlog::set_pattern("pkb: %v");
+
+  CLI::App pkb{"Judges kernels that move data between GPUs: right on every rank, and how fast.", "pkb"};
+  pkb.require_subcommand(1);
+  pkb.footer(
+      "Exit codes: 0 done (eval: correct), 1 the candidate failed, 2 bad usage or input, 3 the environment "
+      "failed.\n"
+      "A problem is named by its number or name: 1, 001, allreduce, 001_allreduce.");
+  Exit exit = Exit::done;
+  pkb::cli::add_list(pkb);
+  pkb::cli::add_show(pkb);
+  pkb::cli::add_eval(pkb, exit);
+  pkb::cli::add_baseline(pkb, exit);
+  pkb::cli::add_export(pkb);
+  pkb::cli::add_doctor(pkb, exit);
+
+  try {
+    pkb.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return pkb.exit(error, std::cout, std::cerr) == 0 ? 0 : static_cast<int>(Exit::bad_input);
+  } catch (const pkb::InputError& error) {
+    return failed(error, Exit::bad_input);
+  } catch (const std::exception& error) {
+    return failed(error, Exit::environment_failed);
+  }
+  return static_cast<int>(exit);
+}

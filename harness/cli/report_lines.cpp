@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/report_lines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "harness/store/verdict.h"
+
+namespace pkb::cli {
+namespace {
+
+std::string place_of(const nlohmann::json& diagnosis) {
+  std::string place;
+  if (const int rank = diagnosis.value("rank", -1); rank >= 0) place += fmt::format(" on rank {}", rank);
+  if (const int trial = diagnosis.value("trial", -1); trial >= 0) place += fmt::format(", trial {}", trial);
+  return place;
+}
+
+}  // namespace
+
+std::string diagnosis_lines(const nlohmann::json& result, std::size_t most) {
+  std::vector<nlohmann::json> all = result.value("diagnoses", std::vector<nlohmann::json>{});
+  std::ranges::stable_sort(all, {}, [](const nlohmann::json& each) {
+    return verdict_from(each.value("verdict", "")).value_or(Verdict::correct);
+  });
+  std::string lines;
+  for (std::size_t i = 0; i < std::min(all.size(), most); ++i)
+    lines +=
+        fmt::format("{}{}: {}\n", all[i].value("verdict", ""), place_of(all[i]), all[i].value("text", ""));
+  if (all.size() > most) lines += fmt::format("and {} more, see the result file\n", all.size() - most);
+  return lines;
+}
+
+std::string phase_table(const nlohmann::json& phases) {
+  double total = 0;
+  for (const auto& [name, milliseconds] : phases.items()) total += milliseconds.get<double>();
+  std::string table;
+  for (const auto& [name, milliseconds] : phases.items()) {
+    const auto value = milliseconds.get<double>();
+    table +=
+        fmt::format("  {:<12} {:>9.1f} ms {:>4.0f} %\n", name, value, total > 0 ? 100 * value / total : 0);
+  }
+  return table + fmt::format("  {:<12} {:>9.1f} ms\n", "total", total);
+}
+
+}  // namespace pkb::cli

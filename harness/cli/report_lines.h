@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+/// Results as a person reads them.
+namespace pkb::cli {
+
+/// One line per diagnosis, the gravest first, at most `most` and a count of the rest.
+std::string diagnosis_lines(const nlohmann::json& result, std::size_t most = 8);
+
+/// A line per phase, milliseconds and share.
+std::string phase_table(const nlohmann::json& phases);
+
+}  // namespace pkb::cli
