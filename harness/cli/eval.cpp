@@ -137,7 +137,7 @@ void add_eval(CLI::App& pkb, Exit& exit) {
   command->add_option("--timeout", options->timeout, "Seconds that one run may take")
       ->check(CLI::Range(0.1, 86400.0))
       ->capture_default_str();
-  command->add_option("--out", options->out, "Folder for the result file; results/ when left out");
+  command->add_option("--out", options->out, "Folder for the result file; results/local/ when left out");
   command
       ->add_option("--sandbox", options->sandbox,
                    "bubblewrap, or none: the candidate then runs with your rights")

@@ -13,7 +13,8 @@ struct Installation {
   std::filesystem::path toolkit;   ///< the CUDA toolkit that the build used
 
   std::filesystem::path problems() const { return source / "problems"; }
-  std::filesystem::path results() const { return source / "results"; }
+  /// Results of this machine; what is worth publishing is copied to results/.
+  std::filesystem::path results() const { return source / "results" / "local"; }
 };
 
 /// @throws EnvironmentError when a part is missing.
