@@ -192,6 +192,32 @@ class Order {
   std::uint32_t x_region = 0;
 };
 
+// A branch to a block that only branches on goes where that one goes: nvcc writes many.
+void skip_lone_branches(const Function& function, std::vector<BasicBlock>& blocks) {
+  const auto lone = [&](const BasicBlock& block) {
+    return block.end - block.begin == 1 && block.jumps.size() == 1 && block.next == kNone &&
+           control_of(function.body[block.begin]) == Control::branch;
+  };
+  std::vector<std::uint32_t> chain;
+  for (std::uint32_t start = 0; start < blocks.size(); ++start) {
+    chain.clear();
+    std::uint32_t at = start;
+    while (lone(blocks[at]) && blocks[at].leads_to == at) {
+      chain.push_back(at);
+      blocks[at].leads_to = kNone;  // on this chain
+      at = blocks[at].jumps[0];
+    }
+    // A ring of lone branches is a loop without end: its blocks stay.
+    const std::uint32_t destination = blocks[at].leads_to;
+    for (auto block = chain.rbegin(); block != chain.rend(); ++block)
+      blocks[*block].leads_to = destination == kNone ? *block : destination;
+  }
+  for (BasicBlock& block : blocks) {
+    if (block.next != kNone) block.next = blocks[block.next].leads_to;
+    for (std::uint32_t& jump : block.jumps) jump = blocks[jump].leads_to;
+  }
+}
+
 }  // namespace
 
 Control control_of(const Statement& statement) {
@@ -221,7 +247,7 @@ std::vector<BasicBlock> basic_blocks(const Function& function) {
     if (block_at[i] == kNone) continue;
     if (!blocks.empty()) blocks.back().end = i;
     block_at[i] = std::uint32_t(blocks.size());
-    blocks.push_back({.begin = i, .end = size, .next = kNone, .jumps = {}});
+    blocks.push_back({.begin = i, .end = size, .next = kNone, .jumps = {}, .leads_to = block_at[i]});
   }
   for (std::uint32_t block = 0; block + 1 < blocks.size(); ++block) {
     const Statement& last = function.body[blocks[block].end - 1];
@@ -229,6 +255,7 @@ std::vector<BasicBlock> basic_blocks(const Function& function) {
                   [&](std::uint32_t target) { blocks[block].jumps.push_back(block_at[target]); });
     if (last.guard || control_of(last) == Control::next) blocks[block].next = block + 1;
   }
+  skip_lone_branches(function, blocks);
   return blocks;
 }
 

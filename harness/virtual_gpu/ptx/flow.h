@@ -17,6 +17,7 @@ struct BasicBlock {
   std::uint32_t begin = 0, end = 0;  ///< statements of the body
   std::uint32_t next = kNone;        ///< the block that control falls into
   std::vector<std::uint32_t> jumps;  ///< blocks that the last statement may branch to
+  std::uint32_t leads_to = kNone;    ///< itself, or where it goes when it is nothing but a branch
 };
 
 /// The blocks in the order of the text; the first is the entry. When control can reach the end of the body,

@@ -24,7 +24,7 @@ class Placement {
     for (const auto& [name, position] : function.labels) {
       const std::uint32_t block = block_at[position];
       if (block == kNone) continue;  // nobody branches there
-      x_labels.emplace_back(&name, block);
+      x_labels.emplace_back(&name, x_blocks[block].leads_to);
       if (!x_names[block] || name < *x_names[block]) x_names[block] = &name;
     }
   }
