@@ -20,13 +20,14 @@ std::string_view name_of(Reduce op);
 /// c + 1 and ends at rank c, so all ranks get the same bits, and the same bits each time.
 class Communicator {
  public:
-  Communicator(int rank, int size) : x_rank(rank), x_size(size) {}
+  Communicator(int rank, int size, Place place) : x_rank(rank), x_size(size), x_place(place) {}
   virtual ~Communicator() = default;
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
   int rank() const { return x_rank; }
   int size() const { return x_size; }
+  Place place() const { return x_place; }  ///< of the tensors it takes
 
   virtual void all_reduce(Tensor& tensor, Reduce op) = 0;
   virtual void reduce(Tensor& tensor, int dst, Reduce op) = 0;
@@ -42,6 +43,7 @@ class Communicator {
 
  private:
   int x_rank, x_size;
+  Place x_place;
 };
 
 }  // namespace pkb::ref

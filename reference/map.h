@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "reference/iteration.h"
@@ -23,12 +24,12 @@
 ///     Tensor silu(const Tensor& x) { return map(Silu{}, x); }
 ///
 /// The functor computes in float for bf16, fp16 and fp32 and in double for fp64; its result is rounded once. One
-/// with `static constexpr bool kIntegers = true` also takes the integer dtypes, in their own type.
+/// derived from TakesIntegers is also called with the integer dtypes, in their own type.
 namespace pkb::ref {
-namespace detail {
 
-template <class Fn>
-concept TakesIntegers = Fn::kIntegers;
+struct TakesIntegers {};
+
+namespace detail {
 
 template <class T, int N>
 struct Operands {
@@ -148,7 +149,7 @@ void map_into(Tensor& out, Fn fn, const In&... in) {
     require(out.place() == Place::host, "map was compiled without CUDA; use a .cu file");
     detail::map_on_host(fn, operands, walk);
   };
-  if constexpr (detail::TakesIntegers<Fn>)
+  if constexpr (std::is_base_of_v<TakesIntegers, Fn>)
     visit_numeric(out.dtype(), "map", run);
   else
     visit_floating(out.dtype(), "map", run);

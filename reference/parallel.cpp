@@ -13,18 +13,18 @@
 namespace pkb::ref {
 namespace {
 
-int usable_cores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
-}
-
 std::atomic<int>& threads_allowed() {
   static std::atomic<int> threads = usable_cores();
   return threads;
 }
 
 }  // namespace
+
+int usable_cores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return std::max(1, CPU_COUNT(&set));
+}
 
 void set_host_threads(int threads) {
   threads_allowed() = std::max(1, threads);

@@ -6,7 +6,10 @@
 
 namespace pkb::ref {
 
-/// Threads that host operators (and OpenBLAS) may use in this process; at first all cores that it may run on.
+/// Cores that this process may run on.
+int usable_cores();
+
+/// Threads that host operators (and OpenBLAS) may use in this process; at first all cores.
 /// Several ranks on one machine share them: `Context` sets this.
 void set_host_threads(int threads);
 int host_threads();

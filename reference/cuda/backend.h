@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reference/cuda_backend.h"
+
+namespace pkb::ref {
+
+void gemm_on_cuda(const Gemm& gemm);
+std::unique_ptr<Communicator> make_nccl_communicator(MPI_Comm comm);
+
+}  // namespace pkb::ref

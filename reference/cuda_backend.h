@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "reference/communicator.h"
+#include "reference/dtype.h"
+
+namespace pkb::ref {
+
+/// A batch of matrices in memory: element (i, j) of matrix b is at b * batch_stride + i * ld + j, or + i + j * ld
+/// when `transposed`.
+struct Matrix {
+  const std::byte* data;
+  bool transposed;
+  std::int64_t ld, batch_stride;
+};
+
+/// c[b] = a[b] * b[b]: (m, k) x (k, n), no extent 0; c is row-major and dense.
+struct Gemm {
+  DType dtype;
+  std::int64_t m, n, k, batch;
+  Matrix a, b;
+  std::byte* c;
+};
+
+/// What comes from the libraries that only a GPU needs: the module `libpkb_reference_cuda.so` beside this library.
+struct CudaBackend {
+  void (*gemm)(const Gemm& gemm);  ///< on the current stream; bf16, fp16, fp32 or fp64
+  /// Collective over `comm`, on the current device of each rank; no two ranks may share one.
+  std::unique_ptr<Communicator> (*nccl)(MPI_Comm comm);
+};
+
+/// Loads the module on first use. @throws std::runtime_error with the loader's words.
+const CudaBackend& cuda_backend();
+
+}  // namespace pkb::ref

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cblas.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "reference/cuda_backend.h"
+#include "reference/iteration.h"
+#include "reference/ops.h"
+#include "reference/scalar.h"
+
+namespace pkb::ref {
+namespace {
+
+/// A (B, M, N) tensor whose matrices are row- or column-major without gaps inside rows; a copy if it was not.
+struct Batch {
+  Tensor tensor;
+  Matrix matrix;
+
+  explicit Batch(const Tensor& in) : tensor(in) {
+    if (!describe()) {
+      tensor = tensor.contiguous();
+      describe();
+    }
+  }
+
+ private:
+  bool describe() {
+    const std::int64_t rows = tensor.size(1), columns = tensor.size(2);
+    const std::int64_t row_stride = tensor.strides()[1], column_stride = tensor.strides()[2];
+    matrix.data = tensor.data();
+    matrix.batch_stride = tensor.strides()[0];
+    if ((column_stride == 1 || columns == 1) && (row_stride >= columns || rows == 1)) {
+      matrix.transposed = false;
+      matrix.ld = rows == 1 ? columns : row_stride;
+      return true;
+    }
+    matrix.transposed = true;
+    matrix.ld = columns == 1 ? rows : column_stride;
+    return (row_stride == 1 || rows == 1) && (column_stride >= rows || columns == 1);
+  }
+};
+
+/// Converts without losing the order of a transposed view, which a dense result in row-major order would.
+Tensor widened(const Tensor& in) {
+  const bool column_major = in.strides()[1] == 1 && in.strides()[2] != 1;
+  return column_major ? in.transpose(1, 2).to(DType::f32).transpose(1, 2) : in.to(DType::f32);
+}
+
+int blas_int(std::int64_t number) {
+  require(number <= std::numeric_limits<int>::max(), "matmul: extent {} is beyond what OpenBLAS takes", number);
+  return static_cast<int>(number);
+}
+
+void gemm_on_host(const Gemm& gemm) {
+  const auto order = [](const Matrix& matrix) { return matrix.transposed ? CblasTrans : CblasNoTrans; };
+  const int m = blas_int(gemm.m), n = blas_int(gemm.n), k = blas_int(gemm.k);
+  const int lda = blas_int(gemm.a.ld), ldb = blas_int(gemm.b.ld);
+  for (std::int64_t i = 0; i < gemm.batch; ++i) {
+    if (gemm.dtype == DType::f32)
+      cblas_sgemm(CblasRowMajor, order(gemm.a), order(gemm.b), m, n, k, 1,
+                  reinterpret_cast<const float*>(gemm.a.data) + i * gemm.a.batch_stride, lda,
+                  reinterpret_cast<const float*>(gemm.b.data) + i * gemm.b.batch_stride, ldb, 0,
+                  reinterpret_cast<float*>(gemm.c) + i * gemm.m * gemm.n, n);
+    else
+      cblas_dgemm(CblasRowMajor, order(gemm.a), order(gemm.b), m, n, k, 1,
+                  reinterpret_cast<const double*>(gemm.a.data) + i * gemm.a.batch_stride, lda,
+                  reinterpret_cast<const double*>(gemm.b.data) + i * gemm.b.batch_stride, ldb, 0,
+                  reinterpret_cast<double*>(gemm.c) + i * gemm.m * gemm.n, n);
+  }
+}
+
+/// (B, M, K) x (B, K, N); batches of 1 serve all.
+Tensor batched(const Tensor& a, const Tensor& b) {
+  const std::int64_t batch = std::max(a.size(0), b.size(0)), m = a.size(1), k = a.size(2), n = b.size(2);
+  if (k == 0) return Tensor::zeros({batch, m, n}, a.dtype(), a.place());
+  if (a.place() == Place::host && size_of(a.dtype()) == 2) return batched(widened(a), widened(b)).to(a.dtype());
+  Tensor out = Tensor::empty({batch, m, n}, a.dtype(), a.place());
+  if (out.numel() == 0) return out;
+  const Batch left(a), right(b);
+  Gemm gemm{a.dtype(), m, n, k, batch, left.matrix, right.matrix, out.data()};
+  if (a.size(0) == 1) gemm.a.batch_stride = 0;
+  if (b.size(0) == 1) gemm.b.batch_stride = 0;
+  if (a.place() == Place::cuda)
+    cuda_backend().gemm(gemm);
+  else
+    gemm_on_host(gemm);
+  return out;
+}
+
+}  // namespace
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  require(a.dim() > 0 && b.dim() > 0, "matmul: {} x {}: a scalar is no matrix", a.shape(), b.shape());
+  require<DTypeError>(a.dtype() == b.dtype(), "matmul: {} x {}; convert one", a.dtype(), b.dtype());
+  require(a.place() == b.place(), "matmul: {} x {}; move one", name_of(a.place()), name_of(b.place()));
+  visit_floating(a.dtype(), "matmul", [](auto) {});
+  if (a.dim() == 1) return matmul(a.unsqueeze(0), b).squeeze(b.dim() == 1 ? 0 : -2);
+  if (b.dim() == 1) return matmul(a, b.unsqueeze(1)).squeeze(-1);
+  const std::int64_t m = a.size(-2), k = a.size(-1), n = b.size(-1);
+  require(b.size(-2) == k, "matmul: {} x {}: inner extents differ", a.shape(), b.shape());
+  if (b.dim() == 2) {
+    // One product: leading dimensions of `a` are more rows.
+    Shape shape = a.shape();
+    shape.back() = n;
+    const std::int64_t rows = numel(a.shape()) == 0 ? numel({shape.begin(), shape.end() - 1}) : -1;
+    return batched(a.dim() == 2 ? a.unsqueeze(0) : a.reshape({1, rows, k}), b.unsqueeze(0)).view(std::move(shape));
+  }
+  const Shape lead = broadcast_shape("matmul", Shape(a.shape().begin(), a.shape().end() - 2),
+                                     Shape(b.shape().begin(), b.shape().end() - 2));
+  const std::int64_t batch = numel(lead);
+  const auto flattened = [&](const Tensor& in, std::int64_t rows, std::int64_t columns) {
+    if (in.dim() == 2) return in.unsqueeze(0);
+    Shape full = lead;
+    full.insert(full.end(), {rows, columns});
+    return in.expand(full).reshape({batch, rows, columns});
+  };
+  Shape shape = lead;
+  shape.insert(shape.end(), {m, n});
+  return batched(flattened(a, m, k), flattened(b, k, n)).view(std::move(shape));
+}
+
+}  // namespace pkb::ref
