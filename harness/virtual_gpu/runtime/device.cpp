@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/virtual_gpu/runtime/device.h"
+
+#include <atomic>
+#include <stdexcept>
+#include <utility>
+
+namespace pkb::virtual_gpu {
+namespace {
+
+std::mutex device_mutex;
+std::atomic<Device*> the_device = nullptr;
+
+}  // namespace
+
+Device& device() {
+  if (Device* existing = the_device.load(std::memory_order_acquire)) return *existing;
+  std::lock_guard lock(device_mutex);
+  if (the_device == nullptr) the_device = new Device(Setup{});
+  return *the_device;
+}
+
+void configure(const Setup& setup) {
+  std::lock_guard lock(device_mutex);
+  if (the_device != nullptr) throw std::logic_error("virtual_gpu::configure: the device is already in use");
+  the_device = new Device(setup);
+}
+
+void register_memory(void* base, std::size_t bytes, const std::string& name, int owner) {
+  const MemoryRange range{
+      .base = reinterpret_cast<std::uintptr_t>(base), .bytes = bytes, .kind = MemoryKind::segment};
+  if (!device().memory().add(range, name, owner)) {
+    throw std::invalid_argument("virtual_gpu::register_memory: " + name + " overlaps memory of the device");
+  }
+}
+
+void unregister_memory(void* base) {
+  if (!device().memory().remove(base, MemoryKind::segment)) {
+    throw std::invalid_argument("virtual_gpu::unregister_memory: no segment starts there");
+  }
+}
+
+std::vector<Fault> take_faults() { return device().take_faults(); }
+Counters take_counters() { return device().engine().take_counters(); }
+void set_seed(std::uint64_t seed) { device().engine().set_seed(seed); }
+
+cudaError_t error_of(Fault::Kind kind) {
+  switch (kind) {
+    case Fault::Kind::unsupported: return cudaErrorNotSupported;
+    case Fault::Kind::illegal_address: return cudaErrorIllegalAddress;
+    case Fault::Kind::misaligned: return cudaErrorMisalignedAddress;
+    case Fault::Kind::trap: return cudaErrorLaunchFailure;
+    case Fault::Kind::assertion: return cudaErrorAssert;
+    case Fault::Kind::barrier_divergence: return cudaErrorLaunchFailure;
+    case Fault::Kind::invalid_instruction: return cudaErrorIllegalInstruction;
+  }
+  return cudaErrorUnknown;
+}
+
+Device::Device(const Setup& setup)
+    : x_setup(setup),
+      x_chip(find_chip(setup.chip)),
+      x_table(x_memory, x_chip.memory_bytes, setup.rank),
+      x_modules(x_chip, x_table),
+      x_engine(x_memory, {.chip = x_chip,
+                          .threads = setup.threads,
+                          .seed = setup.seed,
+                          .status = setup.status,
+                          .on_fault = [this](const Fault& fault) { fail(fault); }}) {
+  x_legacy = std::make_shared<StreamObject>();
+  x_legacy->stream = x_engine.legacy_stream();
+  x_legacy->id = ++x_stream_ids;
+}
+
+std::shared_ptr<StreamObject> Device::new_stream(Stream::Kind kind, unsigned flags, int priority) {
+  auto object = std::make_shared<StreamObject>();
+  object->stream = x_engine.create_stream(kind);
+  object->flags = flags;
+  object->priority = priority;
+  std::lock_guard lock(x_mutex);
+  object->id = ++x_stream_ids;
+  return object;
+}
+
+std::shared_ptr<StreamObject> Device::stream(cudaStream_t handle) {
+  if (handle == nullptr || handle == cudaStreamLegacy) return x_legacy;
+  if (handle == cudaStreamPerThread) {
+    thread_local std::shared_ptr<StreamObject> own = new_stream(Stream::Kind::blocking, cudaStreamDefault, 0);
+    return own;
+  }
+  std::lock_guard lock(x_mutex);
+  const auto found = x_streams.find(handle);
+  return found == x_streams.end() ? nullptr : found->second;
+}
+
+cudaStream_t Device::create_stream(unsigned flags, int priority) {
+  const auto kind = flags == cudaStreamNonBlocking ? Stream::Kind::non_blocking : Stream::Kind::blocking;
+  auto object = new_stream(kind, flags, priority);
+  const auto handle = reinterpret_cast<cudaStream_t>(object.get());
+  std::lock_guard lock(x_mutex);
+  x_streams.emplace(handle, std::move(object));
+  return handle;
+}
+
+bool Device::destroy_stream(cudaStream_t handle) {
+  std::lock_guard lock(x_mutex);
+  return x_streams.erase(handle) > 0;
+}
+
+std::shared_ptr<EventObject> Device::event(cudaEvent_t handle) {
+  std::lock_guard lock(x_mutex);
+  const auto found = x_events.find(handle);
+  return found == x_events.end() ? nullptr : found->second;
+}
+
+cudaEvent_t Device::create_event(unsigned flags) {
+  auto object = std::make_shared<EventObject>();
+  object->flags = flags;
+  const auto handle = reinterpret_cast<cudaEvent_t>(object.get());
+  std::lock_guard lock(x_mutex);
+  x_events.emplace(handle, std::move(object));
+  return handle;
+}
+
+bool Device::destroy_event(cudaEvent_t handle) {
+  std::lock_guard lock(x_mutex);
+  return x_events.erase(handle) > 0;
+}
+
+void Device::report(const Fault& fault) {
+  std::lock_guard lock(x_mutex);
+  x_faults.push_back(fault);
+}
+
+void Device::fail(const Fault& fault) {
+  std::lock_guard lock(x_mutex);
+  x_faults.push_back(fault);
+  if (x_sticky == cudaSuccess) x_sticky = error_of(fault.kind);
+}
+
+cudaError_t Device::sticky_error() const {
+  std::lock_guard lock(x_mutex);
+  return x_sticky;
+}
+
+std::vector<Fault> Device::take_faults() {
+  std::lock_guard lock(x_mutex);
+  return std::exchange(x_faults, {});
+}
+
+cudaError_t Device::unsupported(const std::string& what) {
+  Fault fault;
+  fault.kind = Fault::Kind::unsupported;
+  fault.text = "the virtual GPU lacks " + what;
+  report(fault);
+  return cudaErrorNotSupported;
+}
+
+void Device::reset() {
+  x_engine.recover();
+  x_modules.unload_all();
+  x_table.release_all();
+  std::lock_guard lock(x_mutex);
+  x_streams.clear();
+  x_events.clear();
+  x_sticky = cudaSuccess;
+}
+
+}  // namespace pkb::virtual_gpu

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/virtual_gpu/runtime/launch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace pkb::virtual_gpu {
+namespace {
+
+constexpr std::uint32_t kMaxGridX = std::numeric_limits<std::int32_t>::max(), kMaxGridYZ = 65535;
+
+Dim3 dimensions(const dim3& from) { return {from.x, from.y, from.z}; }
+
+bool valid_grid(const dim3& grid) {
+  return grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.x <= kMaxGridX && grid.y <= kMaxGridYZ && grid.z <= kMaxGridYZ;
+}
+
+bool valid_block(const Chip& chip, const dim3& block) {
+  const auto most = static_cast<std::uint64_t>(chip.max_block_threads);
+  return block.x > 0 && block.y > 0 && block.z > 0 && block.x <= most && block.y <= most && block.z <= 64 &&
+         dimensions(block).count() <= most;
+}
+
+std::vector<std::byte> pack(const Kernel& kernel, void** arguments) {
+  std::vector<std::byte> buffer(kernel.parameter_bytes);
+  for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
+    std::memcpy(buffer.data() + kernel.parameters[i].offset, arguments[i], kernel.parameters[i].bytes);
+  }
+  return buffer;
+}
+
+}  // namespace
+
+FoundKernel find_kernel(Device& device, const void* function) {
+  if (function == nullptr) return {.error = cudaErrorInvalidDeviceFunction};
+  FoundKernel found{.entry = device.modules().kernel(function)};
+  if (found.entry == nullptr) return {.error = cudaErrorInvalidResourceHandle};
+  std::lock_guard lock(device.modules().mutex());
+  try {
+    found.kernel = found.entry->module->decode(*found.entry);
+  } catch (const ModuleError& error) {
+    Fault fault;
+    fault.kind = Fault::Kind::unsupported;
+    fault.kernel = found.entry->name;
+    fault.text = error.what();
+    device.fail(fault);
+    found.error = cudaErrorNotSupported;
+  }
+  return found;
+}
+
+std::size_t allowed_dynamic_shared(const Chip& chip, const FoundKernel& found) {
+  if (found.entry->max_dynamic_shared >= 0) return static_cast<std::size_t>(found.entry->max_dynamic_shared);
+  const auto limit = static_cast<std::size_t>(chip.default_shared_per_block);
+  return limit - std::min(limit, found.kernel->static_shared);
+}
+
+cudaError_t launch(Device& device, const LaunchRequest& request) {
+  const Chip& chip = device.chip();
+  const auto stream = device.stream(request.stream);
+  if (!stream) return cudaErrorInvalidResourceHandle;
+  if (!valid_grid(request.grid) || !valid_block(chip, request.block)) return cudaErrorInvalidConfiguration;
+  const FoundKernel found = find_kernel(device, request.function);
+  if (!found.kernel) return found.error;
+  const Kernel& kernel = *found.kernel;
+  const std::uint64_t threads = dimensions(request.block).count();
+  if (threads > kernel.max_threads) return cudaErrorInvalidValue;
+  if (request.dynamic_shared > allowed_dynamic_shared(chip, found)) return cudaErrorInvalidValue;
+  const int per_sm = blocks_per_sm(chip, shape_of(chip, kernel, threads, request.dynamic_shared));
+  if (per_sm == 0) return cudaErrorLaunchOutOfResources;
+  const std::uint64_t capacity = static_cast<std::uint64_t>(per_sm) * static_cast<std::uint64_t>(chip.sm_count);
+  if (request.cooperative && dimensions(request.grid).count() > capacity) return cudaErrorCooperativeLaunchTooLarge;
+  if (const Dim3 cluster = dimensions(request.cluster); cluster.count() > 1) {
+    return device.unsupported(
+        fmt::format("launches in clusters ({} with {}x{}x{} blocks)", kernel.display_name, cluster.x, cluster.y, cluster.z));
+  }
+  if (request.arguments == nullptr && !kernel.parameters.empty()) return cudaErrorInvalidValue;
+
+  Launch work;
+  work.kernel = found.kernel;
+  work.grid = dimensions(request.grid);
+  work.block = dimensions(request.block);
+  work.dynamic_shared = static_cast<std::uint32_t>(request.dynamic_shared);
+  work.parameters = pack(kernel, request.arguments);
+  work.id = device.next_launch_id();
+  work.ranks = device.setup().ranks;
+  work.rank = device.setup().rank;
+  work.sm_count = static_cast<std::uint32_t>(chip.sm_count);
+  device.engine().submit(stream->stream, std::move(work));
+  return cudaSuccess;
+}
+
+}  // namespace pkb::virtual_gpu

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "harness/virtual_gpu/runtime/device.h"
+
+namespace pkb::virtual_gpu {
+
+struct LaunchRequest {
+  const void* function = nullptr;  ///< the host's stub or a cudaKernel_t
+  dim3 grid = {}, block = {}, cluster = {};
+  void** arguments = nullptr;
+  std::size_t dynamic_shared = 0;
+  cudaStream_t stream = nullptr;
+  bool cooperative = false;
+};
+
+/// Checks a launch as the CUDA runtime does and submits it.
+cudaError_t launch(Device& device, const LaunchRequest& request);
+
+/// The kernel behind a host function, decoded. `kernel` is null when that failed and `error` says how.
+struct FoundKernel {
+  KernelEntry* entry = nullptr;
+  std::shared_ptr<const Kernel> kernel = nullptr;
+  cudaError_t error = cudaSuccess;
+};
+FoundKernel find_kernel(Device& device, const void* function);
+
+/// Dynamic shared memory that a launch of the kernel may ask for.
+std::size_t allowed_dynamic_shared(const Chip& chip, const FoundKernel& found);
+
+}  // namespace pkb::virtual_gpu

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/virtual_gpu/runtime/memory_table.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace pkb::virtual_gpu {
+namespace {
+
+// Room behind every allocation that belongs to none, so that running over an end is seen even where the host's
+// allocator put the next allocation right there.
+constexpr std::uint64_t kGap = 512;
+
+// Fresh memory of a GPU holds anything. Zeros would hide a missing initialisation; filling more than this would
+// make large, barely used allocations slow.
+constexpr std::uint64_t kPoisoned = std::uint64_t{64} << 20;
+constexpr int kPoison = 0xA5;
+
+bool counts_as_device_memory(MemoryKind kind) {
+  return kind == MemoryKind::device || kind == MemoryKind::managed || kind == MemoryKind::variable;
+}
+
+std::string_view allocator_of(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::device: return "cudaMalloc";
+    case MemoryKind::pinned: return "cudaMallocHost";
+    case MemoryKind::registered: return "cudaHostRegister";
+    case MemoryKind::managed: return "cudaMallocManaged";
+    case MemoryKind::variable: return "variable";
+    case MemoryKind::segment: return "segment";
+  }
+  return "";
+}
+
+std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+}  // namespace
+
+void MemoryTable::Free::operator()(void* storage) const { std::free(storage); }
+
+MemoryTable::MemoryTable(Memory& memory, std::uint64_t capacity, int rank)
+    : x_memory(memory), x_capacity(capacity), x_rank(rank) {}
+
+void* MemoryTable::allocate(const Request& request) {
+  std::lock_guard lock(x_mutex);
+  const bool counted = counts_as_device_memory(request.kind);
+  if (counted && request.bytes > x_capacity - x_used) return nullptr;
+  const std::uint64_t align = std::max<std::uint64_t>(request.align, 512);
+  const std::uint64_t room = (request.bytes + kGap + align - 1) / align * align;
+  std::unique_ptr<void, Free> storage(std::aligned_alloc(align, room));
+  if (!storage) return nullptr;
+  std::memset(storage.get(), kPoison, std::min(request.bytes, kPoisoned));
+  void* const base = storage.get();
+  const MemoryRange range{.base = address_of(base), .bytes = request.bytes, .kind = request.kind, .flags = request.flags};
+  ++x_numbered;
+  std::string name = request.name;
+  if (name.empty()) name = std::string(allocator_of(request.kind)) + " #" + std::to_string(x_numbered);
+  x_memory.add({.base = range.base,
+                .bytes = range.bytes,
+                .name = std::move(name),
+                .owner = x_rank,
+                .constant = request.constant});
+  x_entries.emplace(range.base, Entry{range, std::move(storage)});
+  if (counted) x_used += request.bytes;
+  return base;
+}
+
+bool MemoryTable::release(const void* base, MemoryKind kind) {
+  std::lock_guard lock(x_mutex);
+  const auto entry = x_entries.find(address_of(base));
+  if (entry == x_entries.end() || !entry->second.storage || entry->second.range.kind != kind) return false;
+  x_memory.remove(entry->first);
+  if (counts_as_device_memory(kind)) x_used -= entry->second.range.bytes;
+  x_entries.erase(entry);
+  return true;
+}
+
+void MemoryTable::release_all() {
+  std::lock_guard lock(x_mutex);
+  std::erase_if(x_entries, [&](const auto& entry) {
+    if (!entry.second.storage) return false;
+    x_memory.remove(entry.first);
+    return true;
+  });
+  x_used = 0;
+}
+
+bool MemoryTable::add(const MemoryRange& range, std::string name, int owner) {
+  std::lock_guard lock(x_mutex);
+  if (overlaps(range.base, range.bytes)) return false;
+  x_memory.add({.base = range.base, .bytes = range.bytes, .name = std::move(name), .owner = owner});
+  x_entries.emplace(range.base, Entry{range, nullptr});
+  return true;
+}
+
+bool MemoryTable::remove(const void* base, MemoryKind kind) {
+  std::lock_guard lock(x_mutex);
+  const auto entry = x_entries.find(address_of(base));
+  if (entry == x_entries.end() || entry->second.storage || entry->second.range.kind != kind) return false;
+  x_memory.remove(entry->first);
+  x_entries.erase(entry);
+  return true;
+}
+
+std::optional<MemoryRange> MemoryTable::find(const void* pointer) const {
+  const std::uint64_t address = address_of(pointer);
+  std::lock_guard lock(x_mutex);
+  auto entry = x_entries.upper_bound(address);
+  if (entry == x_entries.begin()) return std::nullopt;
+  const MemoryRange& range = (--entry)->second.range;
+  if (address - range.base >= range.bytes) return std::nullopt;
+  return range;
+}
+
+std::uint64_t MemoryTable::used() const {
+  std::lock_guard lock(x_mutex);
+  return x_used;
+}
+
+bool MemoryTable::overlaps(std::uint64_t base, std::uint64_t bytes) const {
+  const auto next = x_entries.lower_bound(base);
+  if (next != x_entries.end() && next->first - base < bytes) return true;
+  if (next == x_entries.begin()) return false;
+  const MemoryRange& before = std::prev(next)->second.range;
+  return base - before.base < before.bytes;
+}
+
+}  // namespace pkb::virtual_gpu

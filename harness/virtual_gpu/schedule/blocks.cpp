@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sched.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <utility>
+
+#include "harness/virtual_gpu/schedule/engine.h"
+#include "harness/virtual_gpu/schedule/grid.h"
+
+namespace pkb::virtual_gpu {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Instructions of each warp before another resident block has its turn: about a millisecond, long against the
+// cost of changing blocks and short against the time in which a counted spin must see its flag.
+constexpr std::uint32_t kSlice = 8192;
+
+// A polling block is tried again after a quarter of the time it has polled, so that waiting adds at most that much
+// to what it waits for while the number of tries grows only logarithmically.
+constexpr auto kShortestPause = 4us, kLongestPause = 1000us;
+
+// Waits are worth describing when they last; the text costs more than the polls.
+constexpr auto kDescribeAfter = 50ms;
+
+}  // namespace
+
+struct Engine::PausedLater {
+  bool operator()(const ResidentPtr& a, const ResidentPtr& b) const { return a->retry_at > b->retry_at; }
+};
+
+void Engine::execute() {
+  prctl(PR_SET_TIMERSLACK, 1000);  // ns: the default of 50 us would be most of a pause
+  std::unique_lock lock(x_mutex);
+  while (!x_stopping) {
+    promote();
+    if (run_device_work(lock)) continue;
+    dispatch();
+    if (ResidentPtr resident = next_block()) {
+      run_block(lock, std::move(resident));
+    } else {
+      wait_for_work(lock);
+    }
+  }
+}
+
+// Gives blocks their places. As in the hardware a later grid gets only what the earlier ones leave, once all their
+// blocks have places.
+void Engine::dispatch() {
+  for (const std::shared_ptr<Grid>& grid : x_grids) {
+    while (grid->dispatched < grid->total) {
+      const auto sm = x_residency.take(grid->needs);
+      if (!sm) return;
+      auto resident = std::make_unique<Resident>();
+      resident->grid = grid;
+      resident->index = grid->order[grid->dispatched++];
+      resident->sm = *sm;
+      x_ready.push_back(std::move(resident));
+      if (x_options.threads > 1) x_work_changed.notify_one();
+    }
+  }
+}
+
+Engine::ResidentPtr Engine::next_block() {
+  const auto now = Clock::now();
+  while (!x_paused.empty() && x_paused.front()->retry_at <= now) {
+    std::ranges::pop_heap(x_paused, PausedLater{});
+    x_due.push_back(std::move(x_paused.back()));
+    x_paused.pop_back();
+  }
+  const bool take_due = !x_due.empty() && (x_due_next || x_ready.empty());
+  auto& queue = take_due ? x_due : x_ready;
+  x_due_next = !take_due;
+  if (queue.empty()) return nullptr;
+  if (x_seed != 0) std::swap(queue.front(), queue[x_random() % queue.size()]);
+  ResidentPtr resident = std::move(queue.front());
+  queue.pop_front();
+  return resident;
+}
+
+void Engine::run_block(std::unique_lock<std::mutex>& lock, ResidentPtr resident) {
+  const std::shared_ptr<Grid> grid = resident->grid;
+  std::uint32_t budget = kSlice;
+  std::uint64_t seed = 0;
+  if (grid->seed != 0) {
+    seed = mix(mix(grid->seed, resident->index), resident->slices++);
+    budget = 1 + static_cast<std::uint32_t>(seed >> 32) % kSlice;
+  }
+  ++x_running;
+  ++grid->running;
+  lock.unlock();
+
+  std::optional<Fault> failure;
+  auto outcome = Block::Outcome::fault;
+  std::uint64_t instructions = 0;
+  bool memory_changed = false;
+  try {
+    if (!resident->block) {
+      resident->block = std::make_unique<Block>(grid->launch, x_memory, resident->index, resident->sm);
+    }
+    const Counters& counters = resident->block->counters();
+    const std::uint64_t instructions_before = counters.lane_instructions, written_before = counters.global_written;
+    outcome = resident->block->run(budget, seed);
+    instructions = counters.lane_instructions - instructions_before;
+    memory_changed = counters.global_written != written_before;
+    if (outcome == Block::Outcome::fault) failure = resident->block->fault();
+  } catch (const std::exception& error) {
+    failure.emplace().kind = Fault::Kind::unsupported;
+    failure->text = std::string("the virtual GPU cannot go on: ") + error.what();
+    failure->kernel = grid->launch.kernel->display_name;
+  }
+
+  lock.lock();
+  --x_running;
+  --grid->running;
+  x_work_done += instructions;
+  if (failure || x_failed || outcome == Block::Outcome::finished) {
+    block_ended(*resident);
+    resident.reset();
+    progressed();
+    if (failure) fail(*failure);
+    finish_if_done(grid);
+  } else {
+    keep(std::move(resident), outcome == Block::Outcome::polling, memory_changed);
+  }
+}
+
+void Engine::keep(ResidentPtr resident, bool polls, bool memory_changed) {
+  if (!polls || memory_changed) progressed();
+  if (!polls) {
+    resident->polling = false;
+    x_ready.push_back(std::move(resident));
+    return;
+  }
+  const auto now = Clock::now();
+  if (!resident->polling || memory_changed) {
+    resident->polling = true;
+    resident->polling_since = now;
+  }
+  const auto pause = std::clamp<Clock::duration>((now - resident->polling_since) / 4, kShortestPause, kLongestPause);
+  resident->retry_at = now + pause;
+  x_paused.push_back(std::move(resident));
+  std::ranges::push_heap(x_paused, PausedLater{});
+}
+
+void Engine::block_ended(Resident& resident) {
+  Grid& grid = *resident.grid;
+  x_residency.release(resident.sm, grid.needs);
+  ++grid.ended;
+  if (resident.block) grid.counters += resident.block->counters();
+}
+
+void Engine::finish_if_done(const std::shared_ptr<Grid>& grid) {
+  if (grid->running > 0 || (!x_failed && grid->ended < grid->total)) return;
+  if (std::erase(x_grids, grid) == 0) return;
+  x_counters += grid->counters;
+  complete(grid->stream);
+  x_work_changed.notify_all();
+}
+
+// What polls may now see what it waits for.
+void Engine::progressed() {
+  x_status.progressed();
+  if (x_paused.empty()) return;
+  std::ranges::move(x_paused, std::back_inserter(x_due));
+  x_paused.clear();
+  if (x_options.threads > 1) x_work_changed.notify_all();
+}
+
+void Engine::wait_for_work(std::unique_lock<std::mutex>& lock) {
+  if (x_paused.empty()) {
+    x_work_changed.wait(lock);
+    return;
+  }
+  const auto now = Clock::now();
+  if (x_running == 0 && x_running_host_calls == 0) {
+    if (!x_status.is_polling()) {
+      x_status.polls(true);
+      x_polling_since = now;
+      x_waits_described = false;
+    } else if (!x_waits_described && now - x_polling_since > kDescribeAfter) {
+      describe_waits();
+      x_waits_described = true;
+    }
+  }
+  x_work_changed.wait_until(lock, x_paused.front()->retry_at);
+}
+
+// The context is dead, as a real one is: every grid ends with what its blocks have done so far.
+void Engine::fail(const Fault& fault) {
+  if (x_failed) return;
+  x_failed = true;
+  for (auto* queue : {&x_ready, &x_due}) {
+    for (const ResidentPtr& resident : *queue) block_ended(*resident);
+    queue->clear();
+  }
+  for (const ResidentPtr& resident : x_paused) block_ended(*resident);
+  x_paused.clear();
+  for (const std::shared_ptr<Grid>& grid : x_grids) grid->dispatched = grid->total;
+  if (x_options.on_fault) x_options.on_fault(fault);
+  const std::deque<std::shared_ptr<Grid>> grids = x_grids;
+  for (const std::shared_ptr<Grid>& grid : grids) finish_if_done(grid);
+}
+
+void Engine::describe_waits() {
+  // Blocks of a grid mostly wait at the same place; one line says for how many.
+  std::map<std::string, std::uint64_t> lines;
+  for (const ResidentPtr& resident : x_paused) {
+    for (std::string& line : resident->block->waits()) ++lines[std::move(line)];
+  }
+  std::string text;
+  for (const std::shared_ptr<Grid>& grid : x_grids) {
+    if (grid->dispatched == grid->total) continue;
+    text += "kernel " + grid->launch.kernel->display_name + ": " + std::to_string(grid->total - grid->dispatched) +
+            " of its " + std::to_string(grid->total) + " blocks cannot start before others end\n";
+  }
+  for (const auto& [line, count] : lines) {
+    text += line;
+    if (count > 1) text += " (" + std::to_string(count) + " times)";
+    text += '\n';
+  }
+  x_status.describe_waits(text);
+}
+
+}  // namespace pkb::virtual_gpu

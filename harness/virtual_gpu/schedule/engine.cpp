@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/virtual_gpu/schedule/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/virtual_gpu/schedule/grid.h"
+
+namespace pkb::virtual_gpu {
+
+Engine::Engine(Memory& memory, Options options)
+    : x_memory(memory),
+      x_options(std::move(options)),
+      x_residency(x_options.chip),
+      x_status(x_options.status),
+      x_seed(x_options.seed),
+      x_random(x_options.seed) {
+  x_legacy = create_stream(Stream::Kind::legacy);
+}
+
+Engine::~Engine() {
+  {
+    std::lock_guard lock(x_mutex);
+    x_stopping = true;
+  }
+  x_work_changed.notify_all();
+  x_host_changed.notify_all();
+  for (std::thread& thread : x_threads) thread.join();
+}
+
+// Not in the constructor: a process that configures its device and then forks must have no threads yet.
+void Engine::start_threads() {
+  if (!x_threads.empty()) return;
+  for (int i = 0; i < std::max(x_options.threads, 1); ++i) x_threads.emplace_back([this] { execute(); });
+  x_threads.emplace_back([this] { serve_host_calls(); });
+}
+
+StreamPtr Engine::create_stream(Stream::Kind kind) {
+  auto stream = std::make_shared<Stream>();
+  stream->kind = kind;
+  std::lock_guard lock(x_mutex);
+  std::erase_if(x_streams, [](const std::weak_ptr<Stream>& each) { return each.expired(); });
+  x_streams.push_back(stream);
+  return stream;
+}
+
+Point Engine::submit(const StreamPtr& stream, Work work, std::vector<Point> after) {
+  Point end;
+  {
+    std::lock_guard lock(x_mutex);
+    start_threads();
+    const auto wait_for = [&](const StreamPtr& other) {
+      if (other && other->done < other->submitted) after.push_back({other, other->submitted});
+    };
+    if (stream->kind == Stream::Kind::legacy) {
+      for (const std::weak_ptr<Stream>& each : x_streams) {
+        const StreamPtr other = each.lock();
+        if (other && other->kind == Stream::Kind::blocking) wait_for(other);
+      }
+    } else if (stream->kind == Stream::Kind::blocking) {
+      wait_for(x_legacy);
+    }
+    if (stream->items.empty()) x_busy.push_back(stream);
+    stream->items.push_back({std::move(work), std::move(after)});
+    end = {stream, ++stream->submitted};
+    x_promotable = true;
+  }
+  x_work_changed.notify_one();
+  return end;
+}
+
+Point Engine::end_of(const StreamPtr& stream) {
+  if (stream->kind == Stream::Kind::legacy) return submit(stream, DeviceWork{});
+  std::lock_guard lock(x_mutex);
+  return {stream, stream->submitted};
+}
+
+bool Engine::reached(const Point& point) const {
+  std::lock_guard lock(x_mutex);
+  return !point.stream || point.stream->done >= point.sequence;
+}
+
+bool Engine::idle(const StreamPtr& stream) const {
+  std::lock_guard lock(x_mutex);
+  const auto concerns = [&](const StreamPtr& busy) {
+    return busy == stream || (stream->kind == Stream::Kind::legacy && busy->kind == Stream::Kind::blocking);
+  };
+  return std::ranges::none_of(x_busy, concerns);
+}
+
+bool Engine::all_idle() const {
+  std::lock_guard lock(x_mutex);
+  return x_busy.empty();
+}
+
+void Engine::wait(const Point& point) {
+  if (!point.stream) return;
+  std::unique_lock lock(x_mutex);
+  x_work_ended.wait(lock, [&] { return point.stream->done >= point.sequence; });
+}
+
+void Engine::wait_all() {
+  std::unique_lock lock(x_mutex);
+  x_work_ended.wait(lock, [&] { return x_busy.empty(); });
+}
+
+bool Engine::failed() const {
+  std::lock_guard lock(x_mutex);
+  return x_failed;
+}
+
+void Engine::recover() {
+  wait_all();
+  std::lock_guard lock(x_mutex);
+  x_failed = false;
+}
+
+void Engine::set_seed(std::uint64_t seed) {
+  std::lock_guard lock(x_mutex);
+  x_seed = seed;
+  x_random.seed(seed);
+}
+
+Counters Engine::take_counters() {
+  std::lock_guard lock(x_mutex);
+  return std::exchange(x_counters, {});
+}
+
+std::uint64_t Engine::work_done() {
+  std::lock_guard lock(x_mutex);
+  return ++x_work_done;
+}
+
+bool Engine::ready(const Stream::Item& item) const {
+  return std::ranges::all_of(item.after, [](const Point& point) { return point.stream->done >= point.sequence; });
+}
+
+// Starts every stream's head that has nothing left to wait for, until no more can start: an end may let a head
+// of another stream start.
+void Engine::promote() {
+  while (x_promotable) {
+    x_promotable = false;
+    const std::vector<StreamPtr> busy = x_busy;
+    for (const StreamPtr& stream : busy) {
+      if (stream->items.empty() || stream->items.front().started || !ready(stream->items.front())) continue;
+      stream->items.front().started = true;
+      stream->items.front().after.clear();
+      start(stream);
+    }
+  }
+}
+
+void Engine::start(const StreamPtr& stream) {
+  Work& work = stream->items.front().work;
+  if (std::holds_alternative<HostCall>(work)) {
+    x_host_calls.push_back(stream);
+    x_host_changed.notify_one();
+  } else if (x_failed) {
+    complete(stream);
+  } else if (auto* device_work = std::get_if<DeviceWork>(&work)) {
+    if (device_work->run) {
+      x_device_work.push_back(stream);
+      x_work_changed.notify_one();
+    } else {
+      complete(stream);
+    }
+  } else {
+    auto grid = std::make_shared<Grid>(std::move(std::get<Launch>(work)), stream, x_options.chip,
+                                       x_seed == 0 ? 0 : mix(x_seed, x_launches));
+    ++x_launches;
+    x_status.launched();
+    x_grids.push_back(std::move(grid));
+    progressed();
+    x_work_changed.notify_all();
+  }
+}
+
+void Engine::complete(const StreamPtr& stream) {
+  stream->items.pop_front();
+  ++stream->done;
+  if (stream->items.empty()) std::erase(x_busy, stream);
+  x_promotable = true;
+  x_work_ended.notify_all();
+}
+
+bool Engine::run_device_work(std::unique_lock<std::mutex>& lock) {
+  if (x_device_work.empty()) return false;
+  const StreamPtr stream = std::move(x_device_work.front());
+  x_device_work.pop_front();
+  const auto run = std::move(std::get<DeviceWork>(stream->items.front().work).run);
+  ++x_running;
+  lock.unlock();
+  run();
+  lock.lock();
+  --x_running;
+  complete(stream);
+  progressed();
+  return true;
+}
+
+void Engine::serve_host_calls() {
+  std::unique_lock lock(x_mutex);
+  while (true) {
+    x_host_changed.wait(lock, [&] { return x_stopping || !x_host_calls.empty(); });
+    if (x_stopping) return;
+    const StreamPtr stream = std::move(x_host_calls.front());
+    x_host_calls.pop_front();
+    const auto run = std::move(std::get<HostCall>(stream->items.front().work).run);
+    const bool after_failure = x_failed;
+    ++x_running_host_calls;
+    progressed();
+    lock.unlock();
+    run(after_failure);
+    lock.lock();
+    --x_running_host_calls;
+    complete(stream);
+    progressed();
+    x_work_changed.notify_one();
+  }
+}
+
+}  // namespace pkb::virtual_gpu

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "harness/virtual_gpu/schedule/block_order.h"
+#include "harness/virtual_gpu/schedule/engine.h"
+
+namespace pkb::virtual_gpu {
+
+/// A launch whose blocks are being executed.
+struct Engine::Grid {
+  Grid(Launch work, StreamPtr on, const Chip& chip, std::uint64_t schedule_seed)
+      : launch(std::move(work)),
+        stream(std::move(on)),
+        needs(occupancy(chip, shape_of(chip, *launch.kernel, launch.block.count(), launch.dynamic_shared))),
+        total(launch.grid.count()),
+        seed(schedule_seed),
+        order(total, seed) {}
+
+  Launch launch;
+  StreamPtr stream;
+  Occupancy needs;               ///< of one block
+  std::uint64_t total;
+  std::uint64_t dispatched = 0;  ///< blocks that became resident, the ended ones included
+  std::uint64_t ended = 0;
+  std::uint64_t running = 0;     ///< blocks in the hands of threads
+  std::uint64_t seed;
+  BlockOrder order;
+  Counters counters;
+};
+
+/// A block that has its place on an SM. Its state is made when it first runs: most blocks of a large grid end
+/// before the next one starts.
+struct Engine::Resident {
+  std::shared_ptr<Grid> grid;
+  std::uint64_t index = 0;
+  std::uint32_t sm = 0;
+  std::uint64_t slices = 0;
+  std::unique_ptr<Block> block;
+  bool polling = false;
+  Clock::time_point polling_since, retry_at;
+};
+
+}  // namespace pkb::virtual_gpu

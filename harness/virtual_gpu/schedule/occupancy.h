@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "harness/virtual_gpu/exec/exec.h"
+#include "harness/virtual_gpu/schedule/chip.h"
+
+namespace pkb::virtual_gpu {
+
+/// What one block takes from an SM.
+struct Occupancy {
+  std::uint32_t warps = 0;
+  std::uint32_t registers = 0;  ///< by all its warps: each takes an equal share of its sub-partition
+  std::uint32_t shared = 0;     ///< bytes as allocated
+};
+
+struct BlockShape {
+  std::uint64_t threads = 1;
+  std::uint32_t registers_per_thread = 32;
+  std::uint64_t shared = 0;  ///< static and dynamic
+};
+Occupancy occupancy(const Chip& chip, const BlockShape& shape);
+
+/// How many such blocks an empty SM holds; 0 when not even one fits. NVIDIA's occupancy rules.
+int blocks_per_sm(const Chip& chip, const BlockShape& shape);
+
+/// The most registers per thread with which a block of so many threads can start.
+std::uint32_t most_registers(const Chip& chip, std::uint64_t threads);
+
+/// The shape of a kernel's blocks. A kernel's registers are an estimate of ptxas's count, so they never make a
+/// block that is too large to start.
+BlockShape shape_of(const Chip& chip, const Kernel& kernel, std::uint64_t threads, std::uint64_t dynamic_shared);
+
+}  // namespace pkb::virtual_gpu

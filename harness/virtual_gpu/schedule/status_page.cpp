@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/virtual_gpu/schedule/status_page.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+namespace pkb::virtual_gpu {
+
+void StatusPage::progressed() {
+  if (x_page != nullptr) std::atomic_ref(x_page->progress).fetch_add(1, std::memory_order_release);
+  polls(false);
+}
+
+void StatusPage::launched() {
+  if (x_page != nullptr) std::atomic_ref(x_page->launches).fetch_add(1, std::memory_order_release);
+}
+
+void StatusPage::polls(bool polling) {
+  if (polling == x_polling) return;
+  x_polling = polling;
+  if (x_page != nullptr) std::atomic_ref(x_page->polling).store(polling ? 1 : 0, std::memory_order_release);
+}
+
+void StatusPage::describe_waits(std::string_view text) {
+  if (x_page == nullptr) return;
+  const std::size_t length = std::min(text.size(), sizeof(x_page->waits) - 1);
+  std::memcpy(x_page->waits, text.data(), length);
+  x_page->waits[length] = '\0';
+}
+
+}  // namespace pkb::virtual_gpu

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "harness/virtual_gpu/virtual_gpu.h"
+
+namespace pkb::virtual_gpu {
+
+/// Writes the Status that another process may be reading. Calls are serialised by the caller.
+class StatusPage {
+ public:
+  explicit StatusPage(Status* page) : x_page(page) {}
+
+  void progressed();
+  void launched();
+  void polls(bool polling);
+  bool is_polling() const { return x_polling; }
+  /// Keeps what fits.
+  void describe_waits(std::string_view text);
+
+ private:
+  Status* x_page;
+  bool x_polling = false;
+};
+
+}  // namespace pkb::virtual_gpu

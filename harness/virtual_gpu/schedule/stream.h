@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "harness/virtual_gpu/exec/exec.h"
+
+namespace pkb::virtual_gpu {
+
+struct Stream;
+using StreamPtr = std::shared_ptr<Stream>;
+
+/// A place in a stream: reached when all that was submitted before it is done.
+struct Point {
+  StreamPtr stream;
+  std::uint64_t sequence = 0;
+};
+
+/// Work of the device itself, such as a copy. Empty: only marks a place.
+struct DeviceWork {
+  std::function<void()> run;
+};
+/// A function of the application. It may block, so it has a thread of its own.
+struct HostCall {
+  std::function<void(bool failed)> run;  ///< `failed`: an earlier fault ended all work
+};
+using Work = std::variant<Launch, DeviceWork, HostCall>;
+
+/// Work in order. Belongs to the engine, which guards it with its mutex; others hold it as a handle.
+struct Stream {
+  enum class Kind : std::uint8_t {
+    legacy,        ///< waits for all blocking streams, and they for it
+    blocking,
+    non_blocking,  ///< independent of the legacy stream
+  };
+  struct Item {
+    Work work;
+    std::vector<Point> after;
+    bool started = false;
+  };
+
+  Kind kind = Kind::blocking;
+  std::deque<Item> items;
+  std::uint64_t submitted = 0, done = 0;
+};
+
+}  // namespace pkb::virtual_gpu
