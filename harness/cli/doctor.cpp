@@ -5,12 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "harness/candidate/compile.h"
+#include "harness/candidate/toolkit.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/environment.h"
 #include "harness/cli/installation.h"
 #include "harness/device/executable.h"
 #include "harness/device/probe.h"
+#include "harness/error/error.h"
+#include "harness/judge/sandbox.h"
 
 namespace pkb::cli {
 namespace {
@@ -29,12 +31,12 @@ Finding program(const std::string& name, const std::string& purpose, const std::
           path ? path->string() : fmt::format("not found; {}: apt-get install {}", purpose, package)};
 }
 
-Finding compiler(const Installation& here) {
-  const std::string version = candidate::compiler_version(here.toolkit);
-  if (version.empty())
-    return {"nvcc", false, true,
-            fmt::format("no CUDA toolkit 13.x in {}; run scripts/setup", here.toolkit.string())};
-  return {"nvcc", true, true, fmt::format("{} ({})", (here.toolkit / "bin" / "nvcc").string(), version)};
+Finding compiler() {
+  try {
+    return {"nvcc", true, true, (candidate::resolve_toolkit(candidate::default_toolkit()) / "bin" / "nvcc").string()};
+  } catch (const EnvironmentError& error) {
+    return {"nvcc", false, true, error.what()};
+  }
 }
 
 Finding sandbox() {
@@ -66,7 +68,7 @@ std::vector<Finding> gpus() {
 
 Exit examine(bool json) {
   const Installation here = installation();
-  std::vector<Finding> findings = {compiler(here), program("g++", "nvcc needs it", "g++", true),
+  std::vector<Finding> findings = {compiler(), program("g++", "nvcc needs it", "g++", true),
                                    program("mpirun", "it starts the judges", "openmpi-bin", true), sandbox(),
                                    program("ccache", "builds of pkb are faster with it", "ccache", false)};
   findings.push_back({"processor", true, true, fmt::format("{} cores", std::thread::hardware_concurrency())});

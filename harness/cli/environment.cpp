@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "harness/candidate/sha256.h"
+#include "harness/candidate/digest.h"
 
 namespace pkb::cli {
 namespace {
@@ -54,7 +54,7 @@ nlohmann::json environment(const Installation& here) {
   uname(&system);
   return {{"pkb", PKB_VERSION},
           {"commit", commit(here.source)},
-          {"toolkit", candidate::compiler_version(here.toolkit)},
+          {"cuda_toolkit", PKB_CUDA_VERSION},
           {"system", fmt::format("{} {} {}", system.sysname, system.release, system.machine)},
           {"processor", processor()},
           {"cores", std::thread::hardware_concurrency()}};
@@ -65,23 +65,19 @@ std::string problem_hash(const problem::Problem& problem) {
   for (const auto& entry : std::filesystem::directory_iterator(problem.folder()))
     if (entry.is_regular_file() && entry.path().extension() != ".md") files.push_back(entry.path());
   std::ranges::sort(files);
-  std::string all;
-  for (const auto& file : files) {
-    const std::string text = read(file);
-    all += fmt::format("{}\n{}\n", file.filename().string(), text.size()) + text;
-  }
-  return candidate::sha256(all);
+  candidate::Digest digest;
+  for (const auto& file : files) digest.field(file.filename().string()).field(read(file));
+  return digest.hex();
 }
 
 candidate::CompileRequest compile_request(const PreparedJob& prepared, const std::filesystem::path& source) {
   candidate::CompileRequest request;
   request.source = source;
-  request.problem = prepared.problem.name();
+  request.problem = prepared.problem.id();
   request.dtype = prepared.job.dtype;
-  request.toolkit = prepared.installation.toolkit;
   request.include_folders = {prepared.installation.build / "include",
                              prepared.installation.source / "harness" / "candidate" / "include"};
-  request.sandbox = prepared.job.sandbox == launch::Sandbox::bubblewrap;
+  request.sandbox = prepared.job.sandbox == launch::Sandbox::none ? candidate::Sandbox::none : candidate::Sandbox::bubblewrap;
   return request;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "harness/candidate/compile.h"
@@ -25,6 +25,11 @@ struct EvalOptions : JobOptions {
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+std::string read_source(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 /// The fields that say what was evaluated, before anything is known about it.
@@ -51,13 +56,13 @@ nlohmann::json description(const PreparedJob& prepared, const candidate::Compile
       {"inputs", job.import_folder.empty() ? "generated" : "imported"},
       {"candidate",
        {{"file", std::filesystem::path(file).filename().string()},
-        {"sha256", compiled.source_sha256},
-        {"source", compiled.source}}},
+        {"sha256", compiled.source_hash},
+        {"source", read_source(file)}}},
       {"compile",
        {{"ok", compiled.ok},
         {"cached", compiled.cached},
         {"seconds", compiled.seconds},
-        {"log", compiled.log}}},
+        {"text", compiled.text}}},
       {"environment", environment(prepared.installation)},
   };
 }
@@ -81,7 +86,7 @@ void print(const nlohmann::json& result, const PreparedJob& prepared, const std:
     fmt::print("correct: {} trials on {} ranks\n", prepared.job.trials, prepared.job.ranks);
   fmt::print("{}", diagnosis_lines(result));
   if (verdict == name_of(Verdict::compile_error))
-    fmt::print("{}", result.at("compile").at("log").get<std::string>());
+    fmt::print("{}", result.at("compile").at("text").get<std::string>());
   for (const auto& note : result.value("notes", std::vector<std::string>{})) fmt::print("note: {}\n", note);
   if (prepared.job.device != launch::Device::cuda) fmt::print("{}", cannot_tell(prepared.job.device));
   if (options.verbose) fmt::print("{}", phase_table(result.at("phases")));

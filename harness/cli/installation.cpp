@@ -10,7 +10,6 @@ Installation installation() {
   found.binaries = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   found.build = found.binaries.parent_path();
   found.source = std::filesystem::weakly_canonical(found.build / PKB_SOURCE_FROM_BUILD);
-  found.toolkit = PKB_TOOLKIT;
   if (!std::filesystem::exists(found.problems() / "schema.json"))
     throw EnvironmentError({.where = found.problems().string(),
                             .fault = "no problems there",

@@ -10,7 +10,6 @@ struct Installation {
   std::filesystem::path source;    ///< the repository
   std::filesystem::path binaries;  ///< pkb-judge and the workers, beside pkb
   std::filesystem::path build;     ///< problem libraries and generated headers
-  std::filesystem::path toolkit;   ///< the CUDA toolkit that the build used
 
   std::filesystem::path problems() const { return source / "problems"; }
   /// Results of this machine; what is worth publishing is copied to results/.
