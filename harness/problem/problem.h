@@ -16,18 +16,16 @@
 namespace pkb::problem {
 
 using Shape = std::vector<std::int64_t>;
-/// Sizes and parameters by name, with W (ranks) and b (bytes of the run dtype); formulas of shapes see `rank`
-/// too.
+/// Sizes and parameters by name, with W (ranks) and b (bytes of the run dtype); shapes also see `rank`.
 using Symbols = std::map<std::string, double, std::less<>>;
 
-/// How an input is made. Philox-4x32-10 keyed by (seed, trial, tensor, rank or 0 when replicated), counter =
-/// index.
+/// How an input is made: Philox-4x32-10 keyed by (seed, trial, tensor, rank or 0 when replicated), counted by
+/// the index.
 struct Values {
   enum class Kind : std::uint8_t {
     normal,    ///< N(mean, stddev)
     uniform,   ///< [low, high)
-    integers,  ///< low..high inclusive, integer-valued in the dtype; a zero has a random sign in floating
-               ///< dtypes
+    integers,  ///< low..high inclusive; in floating dtypes a zero has a random sign
     bits,      ///< every bit pattern of the dtype alike: NaN payloads, infinities, subnormals and -0 included
     custom,    ///< made by `inputs` in the problem's folder
   };
@@ -51,12 +49,10 @@ struct Check {
   enum class Kind : std::uint8_t { exact, floating };
   std::string output;
   Kind kind = Kind::exact;
-  bool model_bound =
-      false;  ///< floating: the bound per element comes from `error_bound` in the problem's folder
-  double atol = 0, rtol = 0;  ///< floating without a model
-  double rms_factor = 1.5;    ///< accuracy audit: RMS(out - golden) <= factor * RMS(baseline - golden)
-  bool exact_on_integers =
-      false;  ///< in trials whose inputs are all `integers`, demand equality (-0 equals +0)
+  bool model_bound = false;        ///< floating: `error_bound` in the problem's folder gives a bound per element
+  double atol = 0, rtol = 0;       ///< floating without a model
+  double rms_factor = 1.5;         ///< accuracy audit: RMS(out - golden) <= factor * RMS(baseline - golden)
+  bool exact_on_integers = false;  ///< when all inputs of a trial are `integers`: equality (-0 equals +0)
 };
 
 /// Ranks that work together: `ranks_of[g]` lists the world ranks of group g in group order. Every rank is in
@@ -76,8 +72,8 @@ struct Instance {
   int ranks = 0;
   DType dtype = DType::bf16;
   Symbols symbols;  ///< sizes, parameters, W and b
-  std::vector<std::string>
-      parameter_names;  ///< sizes' symbols, then parameters, as problem.json orders them: the scalars of Args
+  /// The scalars of Args: symbols, then parameters, in problem.json's order.
+  std::vector<std::string> parameter_names;
   std::vector<Group> groups;  ///< "world" first
   std::vector<Check> checks;
 

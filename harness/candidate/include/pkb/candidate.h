@@ -9,7 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 
+/// Marks the functions of <pkb/NAME.h> that the worker looks up in a candidate's library.
+#define PKB_GLUE extern "C" [[gnu::weak, gnu::used, gnu::visibility("default")]]
+
 namespace pkb {
+
+/// Version of the interface between a candidate's library and the worker.
+inline constexpr int kAbi = 1;
 
 /// Element types, numbered as in the harness.
 enum class DType : std::uint8_t { bf16, f16, f32, f64, i8, u8, i32, i64, e4m3, e5m2 };

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace pkb::candidate {
+
+/// The CUDA toolkit this program was built with, unless CUDA_HOME names another that has a bin/nvcc.
+std::filesystem::path default_toolkit();
+
+/// Root of a toolkit with bin/nvcc, symbolic links resolved. @throws EnvironmentError with the remedy.
+std::filesystem::path resolve_toolkit(const std::filesystem::path& root);
+
+/// Changes whenever the compilers behind `root` change: paths, sizes and times of nvcc, of its device
+/// compilers and of the host compiler, and version.json where the toolkit has one. Runs nothing.
+std::string compiler_identity(const std::filesystem::path& root);
+
+/// The absolute path of a program in PATH or the system's folders; empty when there is none.
+std::filesystem::path find_program(const std::string& name);
+
+}  // namespace pkb::candidate
