@@ -22,6 +22,9 @@ inline constexpr int kLanes = 32;
 /// Generic addresses of shared and local memory lie in windows that no host mapping can have.
 inline constexpr std::uint64_t kSharedWindow = 1ull << 60, kLocalWindow = 2ull << 60;
 
+/// The parameter space of a kernel, for generic addresses of parameters.
+inline constexpr std::uint64_t kParameterWindow = 3ull << 60;
+
 class Warp;
 struct Instruction;
 using Handler = void (*)(Warp&, const Instruction&);
@@ -42,13 +45,30 @@ struct Kernel {
   std::size_t static_shared = 0;      ///< bytes; dynamic shared memory follows at `dynamic_shared_offset`
   std::size_t dynamic_shared_offset = 0;
   std::size_t local_bytes = 0;        ///< per thread
-  std::uint32_t register_bytes = 0;   ///< of a warp's register file, constants included
-  std::vector<std::byte> register_image;  ///< what the constant part of a register file starts with
-  std::uint32_t register_image_offset = 0;
   std::uint32_t registers_per_thread = 32;  ///< estimate of ptxas's count, for occupancy
   std::uint32_t max_threads = 1024;
   std::uint32_t cluster[3] = {0, 0, 0};
-  std::vector<std::string> files;     ///< for Instruction::file
+  std::vector<std::string> files;     ///< for Place::file
+
+  /// Where an instruction comes from.
+  struct Place {
+    std::string opcode;
+    std::uint32_t file = 0, line = 0;  ///< of the source, 0 when unknown; `file` indexes `files`
+    std::uint32_t ptx_line = 0;
+  };
+  std::vector<Place> places;          ///< one per PTX statement, for Instruction::place
+  /// A function that the code calls; the kernel itself is the first.
+  struct Function {
+    std::uint64_t address = 0;          ///< what a pointer to it holds
+    std::uint32_t entry = 0;            ///< index into `code`
+    std::uint32_t register_bytes = 0, register_image_offset = 0;
+    std::vector<std::byte> register_image;
+    std::uint64_t local_bytes = 0;      ///< of a thread in one activation, parameters included
+    std::vector<Parameter> returns, parameters;  ///< offsets into the activation's local memory
+  };
+  std::vector<Function> functions;
+  std::vector<std::uint32_t> lists;   ///< register offsets of vector operands
+  std::uint32_t memory_accesses = 0;  ///< instructions that cache the allocation they hit
 
   Kernel();
   ~Kernel();
@@ -81,7 +101,8 @@ struct Launch {
   std::uint32_t sm_count = 132;
 };
 
-/// A resident block: its shared memory, barriers and warps. Used by one thread at a time.
+/// A resident block: its shared memory, barriers and warps. Used by one thread at a time. The launch and the
+/// memory outlive it.
 class Block {
  public:
   Block(const Launch& launch, Memory& memory, std::uint64_t linear_index, std::uint32_t sm);
@@ -106,8 +127,7 @@ class Block {
   std::vector<std::string> waits() const;
 
  private:
-  struct State;
-  std::unique_ptr<State> x_state;
+  std::unique_ptr<class BlockState> x_state;
 };
 
 /// Opcodes that `decode` knows, for documentation and coverage tests.

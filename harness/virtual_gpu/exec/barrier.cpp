@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+
+#include "harness/virtual_gpu/exec/block.h"
+#include "harness/virtual_gpu/exec/lanes.h"
+
+// Barriers of a block and fences (PTX ISA 9.7.13).
+namespace pkb::virtual_gpu {
+namespace {
+
+enum Reduction : std::uint8_t { kNone, kPopc, kAnd, kOr };
+
+// a: barrier number, b: thread count or 0, c: predicate, d: result, flags: reduction.
+template <bool waits>
+void barrier(Warp& warp, const Instruction& in) {
+  const int lane = warp.first_lane();
+  BlockState::Arrival arrival;
+  arrival.id = warp.at<std::uint32_t>(in.a)[lane];
+  arrival.threads = warp.at<std::uint32_t>(in.b)[lane];
+  arrival.waits = waits;
+  arrival.reduces = in.flags != kNone;
+  if (arrival.reduces) arrival.predicate = warp.predicate(in.c);
+  warp.block().arrive(warp, in, arrival);
+}
+
+void warp_barrier(Warp& warp, const Instruction& in) {
+  warp.gathered(in, warp.at<std::uint32_t>(in.a)[warp.first_lane()]);
+}
+
+// Ordering between the threads of this process comes with its memory model; other processes need the fence.
+void fence(Warp&, const Instruction&) { std::atomic_thread_fence(std::memory_order_seq_cst); }
+void nap(Warp& warp, const Instruction&) { warp.idle(); }
+
+void build_barrier(Decoder& decoder, const ptx::Statement& statement, const Entry&) {
+  Modifiers modifiers(statement.opcode);
+  modifiers.take("cta");
+  modifiers.take("aligned");
+  const auto& operands = statement.operands;
+  if (modifiers.take("warp")) {
+    modifiers.take("sync");
+    modifiers.finish();
+    const std::uint32_t members = decoder.source(operands.at(0), Slot::word);
+    decoder.emit_control(warp_barrier).a = members;
+    return;
+  }
+  const bool reduces = modifiers.take("red"), arrives = modifiers.take("arrive");
+  modifiers.take("sync");
+  std::size_t at = 0;
+  std::uint32_t to = 0, predicate = 0;
+  Reduction reduction = kNone;
+  Slot slot = Slot::word;
+  if (reduces) {
+    static constexpr std::array<std::string_view, 3> kReductions = {"popc", "and", "or"};
+    const int which = modifiers.take_any(kReductions);
+    if (which < 0) throw Unsupported{statement.opcode};
+    reduction = static_cast<Reduction>(which + 1);
+    if (reduction != kPopc) slot = Slot::predicate;
+    modifiers.take_type();
+    to = decoder.destination(operands.at(at++), slot);
+    predicate = decoder.source(operands.back(), Slot::predicate);
+  }
+  modifiers.finish();
+  const std::size_t end = operands.size() - (reduces ? 1 : 0);
+  const std::uint32_t id = at < end ? decoder.source(operands[at++], Slot::word) : decoder.constant(0, Slot::word);
+  const std::uint32_t threads = at < end ? decoder.source(operands[at++], Slot::word) : decoder.constant(0, Slot::word);
+  Instruction& in = decoder.emit_control(arrives ? barrier<false> : barrier<true>);
+  in.d = to;
+  in.a = id;
+  in.b = threads;
+  in.c = predicate;
+  in.flags = reduction;
+}
+
+void build_simple(Decoder& decoder, const ptx::Statement&, const Entry& entry) { decoder.emit(entry.handler); }
+
+}  // namespace
+
+void finish_barrier(const Fragment& fragment, const Barrier& barrier) {
+  const Instruction& in = fragment.next[-1];
+  std::byte* to = fragment.frame->registers + in.d;
+  const auto set = [&](bool value) {
+    auto& lanes = *reinterpret_cast<std::uint32_t*>(to);
+    lanes = value ? lanes | fragment.lanes : lanes & ~fragment.lanes;
+  };
+  switch (static_cast<Reduction>(in.flags)) {
+    case kNone: break;
+    case kPopc:
+      for (std::uint32_t left = fragment.lanes; left != 0; left &= left - 1)
+        reinterpret_cast<std::uint32_t*>(to)[std::countr_zero(left)] = barrier.holds;
+      break;
+    case kAnd: set(barrier.holds == barrier.reducing); break;
+    case kOr: set(barrier.holds != 0); break;
+  }
+}
+
+void add_barrier(Table& table) {
+  table.add_all({{"bar", nullptr, {}, build_barrier}, {"barrier", nullptr, {}, build_barrier},
+                 {"membar", fence, {}, build_simple}, {"fence", fence, {}, build_simple},
+                 {"nanosleep", nap, {}, build_simple}});
+}
+
+}  // namespace pkb::virtual_gpu

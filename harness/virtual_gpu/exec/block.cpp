@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/virtual_gpu/exec/block.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace pkb::virtual_gpu {
+namespace {
+
+Dim3 unflatten(std::uint64_t index, const Dim3& size) {
+  return {static_cast<std::uint32_t>(index % size.x), static_cast<std::uint32_t>(index / size.x % size.y),
+          static_cast<std::uint32_t>(index / (std::uint64_t{size.x} * size.y))};
+}
+
+std::uint64_t next_random(std::uint64_t& state) {  // splitmix64
+  std::uint64_t z = state += 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+}  // namespace
+
+BlockState::BlockState(const Launch& launch, Memory& memory, std::uint64_t linear_index, std::uint32_t sm)
+    : x_launch(launch),
+      x_kernel(*launch.kernel),
+      x_memory(memory),
+      x_linear_index(linear_index),
+      x_sm(sm),
+      x_index(unflatten(linear_index, launch.grid)),
+      x_thread_count(static_cast<std::uint32_t>(launch.block.count())),
+      x_shared_bytes(std::max<std::uint64_t>(x_kernel.static_shared,
+                                             x_kernel.dynamic_shared_offset + launch.dynamic_shared)),
+      x_ranges(x_kernel.memory_accesses) {
+  const std::uint32_t warps = (x_thread_count + kLanes - 1) / kLanes;
+  x_read.resize(static_cast<std::size_t>(launch.ranks) + 1);
+  x_written.resize(static_cast<std::size_t>(launch.ranks) + 1);
+  x_shared = aligned_bytes(x_shared_bytes);
+  const std::size_t stride = (x_kernel.functions[0].register_bytes + 63) / 64 * 64;
+  x_registers = aligned_bytes(stride * warps);
+  x_warps.reserve(warps);
+  for (std::uint32_t i = 0; i < warps; ++i) {
+    const std::uint32_t threads = std::min<std::uint32_t>(x_thread_count - i * kLanes, kLanes);
+    x_warps.emplace_back(*this, i, kAllLanes >> (kLanes - threads), x_registers.get() + i * stride);
+  }
+  for (Barrier& barrier : x_barriers) barrier.lanes.resize(warps);
+  x_stops.assign(warps, Warp::Stop::budget);
+}
+
+Dim3 BlockState::thread(std::uint32_t warp, int lane) const {
+  return unflatten(std::uint64_t{warp} * kLanes + static_cast<std::uint64_t>(lane), x_launch.block);
+}
+
+Block::Outcome BlockState::run(std::uint32_t budget, std::uint64_t seed) {
+  if (x_memory.generation() != x_generation || !x_allocations) {
+    x_generation = x_memory.generation();
+    x_allocations = x_memory.snapshot();
+    std::fill(x_ranges.begin(), x_ranges.end(), Range{});
+  }
+  std::vector<std::uint32_t> order(x_warps.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::vector<std::uint64_t> used(x_warps.size());
+  for (;;) {
+    for (std::size_t i = order.size(); seed != 0 && i > 1; --i)
+      std::swap(order[i - 1], order[next_random(seed) % i]);
+    bool live = false, progressed = false, polls = false, left = false;
+    for (const std::uint32_t i : order) {
+      Warp& warp = x_warps[i];
+      if (warp.live() == 0) continue;
+      live = true;
+      if (used[i] >= budget) continue;
+      const std::uint64_t instructions = warp.warp_instructions(), progress = warp.progress_count();
+      // A seed also cuts the warps' turns at different places.
+      const std::uint64_t turn = seed == 0 ? budget : 1 + next_random(seed) % budget;
+      x_stops[i] = warp.run(static_cast<std::uint32_t>(std::min<std::uint64_t>(turn, budget - used[i])));
+      used[i] += warp.warp_instructions() - instructions;
+      if (x_stops[i] == Warp::Stop::fault) return Block::Outcome::fault;
+      polls |= x_stops[i] == Warp::Stop::polling;
+      left |= x_stops[i] != Warp::Stop::waiting && x_stops[i] != Warp::Stop::finished && used[i] < budget;
+      progressed |= warp.progress_count() != progress ||
+                    (x_stops[i] != Warp::Stop::polling && warp.warp_instructions() != instructions);
+    }
+    if (!live) return Block::Outcome::finished;
+    if (progressed) continue;
+    if (std::any_of(used.begin(), used.end(), [budget](std::uint64_t u) { return u >= budget; }))
+      return Block::Outcome::budget;
+    if (polls) return Block::Outcome::polling;
+    if (left) continue;
+    stuck();
+    return Block::Outcome::fault;
+  }
+}
+
+void BlockState::raise(Fault fault) {
+  if (!x_fault) x_fault = std::move(fault);
+}
+
+const Counters& BlockState::total_counters() {
+  x_counters.warp_instructions = x_counters.lane_instructions = 0;
+  for (const Warp& warp : x_warps) {
+    x_counters.warp_instructions += warp.warp_instructions();
+    x_counters.lane_instructions += warp.lane_instructions();
+  }
+  x_counters.global_read = std::accumulate(x_read.begin(), x_read.end(), std::uint64_t{0});
+  x_counters.global_written = std::accumulate(x_written.begin(), x_written.end(), std::uint64_t{0});
+  x_counters.read_from.assign(x_read.begin(), x_read.end() - 1);
+  x_counters.written_to.assign(x_written.begin(), x_written.end() - 1);
+  return x_counters;
+}
+
+std::byte* BlockState::look_up(std::uint32_t slot, std::uint64_t address, std::uint64_t bytes, bool write) {
+  const Allocation* found = Memory::find(*x_allocations, address);
+  if (found == nullptr && x_memory.generation() != x_generation) {  // allocated since the block last began to run
+    x_generation = x_memory.generation();
+    x_allocations = x_memory.snapshot();
+    found = Memory::find(*x_allocations, address);
+  }
+  if (found == nullptr || bytes > found->bytes - (address - found->base) || (write && found->constant)) return nullptr;
+  const auto others = static_cast<std::uint32_t>(x_launch.ranks);  // the last counter is for memory of no rank
+  const bool known = found->owner >= 0 && found->owner < x_launch.ranks;
+  x_ranges[slot] = {found->base, found->bytes, known ? static_cast<std::uint32_t>(found->owner) : others,
+                    found->constant};
+  return reinterpret_cast<std::byte*>(address);
+}
+
+std::string BlockState::describe(std::uint64_t address, std::uint64_t bytes) const {
+  if (address < 4096) return "a null pointer";
+  const Memory::Snapshot& all = *x_allocations;
+  if (const Allocation* in = Memory::find(all, address); in != nullptr) {
+    if (in->constant) return fmt::format("in {}, which is constant", in->name);
+    return fmt::format("{} bytes of it beyond the end of {} ({} bytes)", bytes - (in->bytes - (address - in->base)),
+                       in->name, in->bytes);
+  }
+  const Allocation* nearest = nullptr;
+  std::uint64_t distance = ~0ull;
+  bool after = false;
+  for (const Allocation& allocation : all) {
+    const bool behind = address >= allocation.base;
+    const std::uint64_t gap = behind ? address - (allocation.base + allocation.bytes) : allocation.base - address;
+    if (gap >= distance) continue;
+    nearest = &allocation;
+    distance = gap;
+    after = behind;
+  }
+  if (nearest == nullptr) return "and the device has no memory allocated";
+  return fmt::format("{} bytes {} {} ({} bytes)", distance, after ? "after the end of" : "before the start of",
+                     nearest->name, nearest->bytes);
+}
+
+bool BlockState::complete(const Barrier& barrier) const {
+  std::uint32_t arrived = barrier.again;
+  bool all = true;
+  for (std::size_t i = 0; i < x_warps.size(); ++i) {
+    const std::uint32_t missing = x_warps[i].live() & ~barrier.lanes[i];
+    all = all && missing == 0;
+    if (barrier.lanes[i] != 0)  // exited threads of an arriving warp count
+      arrived += missing == 0 ? kLanes : static_cast<std::uint32_t>(std::popcount(barrier.lanes[i]));
+  }
+  return barrier.threads == 0 ? all : arrived >= barrier.threads;
+}
+
+void BlockState::arrive(Warp& warp, const Instruction& in, const Arrival& arrival) {
+  if (arrival.id >= kBarriers)
+    return warp.fault(in, warp.first_lane(), Fault::Kind::invalid_instruction, 0,
+                      fmt::format("barrier {} does not exist; a block has {}", arrival.id, kBarriers));
+  Barrier& barrier = x_barriers[arrival.id];
+  const auto lanes = static_cast<std::uint32_t>(std::popcount(warp.mask()));
+  barrier.active = true;
+  barrier.threads = arrival.threads;
+  std::uint32_t& arrived = barrier.lanes[warp.index()];
+  if ((arrived & warp.mask()) != 0) barrier.again += (warp.live() & ~warp.mask()) == 0 ? kLanes : lanes;
+  arrived |= warp.mask();
+  if (arrival.reduces) {
+    barrier.reducing += lanes;
+    barrier.holds += static_cast<std::uint32_t>(std::popcount(arrival.predicate & warp.mask()));
+  }
+  warp.progress();
+  if (arrival.waits) warp.park(in, Fragment::State::barrier, arrival.id);
+  if (complete(barrier)) release(arrival.id);
+}
+
+void BlockState::exited() {
+  for (std::uint32_t id = 0; id < kBarriers; ++id)
+    if (x_barriers[id].active && complete(x_barriers[id])) release(id);
+}
+
+void BlockState::release(std::uint32_t id) {
+  Barrier& barrier = x_barriers[id];
+  for (Warp& warp : x_warps)
+    warp.release(id, [&](const Fragment& fragment) { finish_barrier(fragment, barrier); });
+  barrier.active = false;
+  barrier.threads = barrier.again = barrier.holds = barrier.reducing = 0;
+  std::fill(barrier.lanes.begin(), barrier.lanes.end(), 0u);
+}
+
+void BlockState::stuck() {
+  for (Warp& warp : x_warps)
+    for (const Fragment& fragment : warp.fragments()) {
+      const bool barrier = fragment.state == Fragment::State::barrier;
+      const Instruction& in = barrier ? fragment.next[-1] : *fragment.next;
+      warp.fault(in, std::countr_zero(fragment.lanes), Fault::Kind::barrier_divergence, 0,
+                 fmt::format("no thread of the block can go on: {}", fmt::join(waits(), "; ")));
+      return;
+    }
+}
+
+std::vector<std::string> BlockState::waits() const {
+  struct Group {
+    std::string what;
+    std::uint32_t threads;
+  };
+  std::vector<Group> groups;
+  for (std::size_t i = 0; i < x_warps.size(); ++i)
+    for (const Fragment& fragment : x_warps[i].fragments()) {
+      const bool barrier = fragment.state == Fragment::State::barrier;
+      const Instruction& in = barrier ? fragment.next[-1] : *fragment.next;
+      const Kernel::Place& place = x_kernel.places[in.place];
+      std::string what;
+      switch (fragment.state) {
+        case Fragment::State::ready:
+          what = x_stops[i] == Warp::Stop::polling ? "poll" : "run";
+          break;
+        case Fragment::State::barrier: what = fmt::format("wait at barrier {}", fragment.wanted); break;
+        case Fragment::State::rendezvous: what = fmt::format("wait in {} for the other threads of mask {:#x}",
+                                                             place.opcode, fragment.wanted); break;
+      }
+      if (place.file < x_kernel.files.size() && place.line != 0)
+        what += fmt::format(" ({}:{})", x_kernel.files[place.file], place.line);
+      const auto threads = static_cast<std::uint32_t>(std::popcount(fragment.lanes));
+      const auto same = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.what == what; });
+      if (same == groups.end())
+        groups.push_back({std::move(what), threads});
+      else
+        same->threads += threads;
+    }
+  std::vector<std::string> lines;
+  for (const Group& group : groups)
+    lines.push_back(fmt::format("{} thread{} {}", group.threads, group.threads == 1 ? "" : "s", group.what));
+  return lines;
+}
+
+Block::Block(const Launch& launch, Memory& memory, std::uint64_t linear_index, std::uint32_t sm)
+    : x_state(std::make_unique<BlockState>(launch, memory, linear_index, sm)) {}
+Block::~Block() = default;
+Block::Outcome Block::run(std::uint32_t budget, std::uint64_t seed) { return x_state->run(budget, seed); }
+const Fault& Block::fault() const { return x_state->fault(); }
+const Counters& Block::counters() const { return x_state->total_counters(); }
+std::uint64_t Block::linear_index() const { return x_state->linear_index(); }
+std::vector<std::string> Block::waits() const { return x_state->waits(); }
+
+Kernel::Kernel() = default;
+Kernel::~Kernel() = default;
+Kernel::Kernel(Kernel&&) noexcept = default;
+Kernel& Kernel::operator=(Kernel&&) noexcept = default;
+
+Counters& Counters::operator+=(const Counters& other) {
+  lane_instructions += other.lane_instructions;
+  warp_instructions += other.warp_instructions;
+  global_read += other.global_read;
+  global_written += other.global_written;
+  shared_read += other.shared_read;
+  shared_written += other.shared_written;
+  const auto add = [](std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from) {
+    if (to.size() < from.size()) to.resize(from.size());
+    std::transform(from.begin(), from.end(), to.begin(), to.begin(), std::plus<>());
+  };
+  add(read_from, other.read_from);
+  add(written_to, other.written_to);
+  return *this;
+}
+
+}  // namespace pkb::virtual_gpu

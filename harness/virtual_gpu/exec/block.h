@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/virtual_gpu/exec/exec.h"
+#include "harness/virtual_gpu/exec/warp.h"
+
+namespace pkb::virtual_gpu {
+
+inline constexpr int kBarriers = 16;
+
+/// A block barrier between two completions.
+struct Barrier {
+  bool active = false;
+  std::uint32_t threads = 0;              ///< expected; 0: all of the block
+  std::vector<std::uint32_t> lanes;       ///< arrived, by warp
+  std::uint32_t again = 0;                ///< arrivals of threads that had arrived already
+  std::uint32_t holds = 0;                ///< arrived threads whose predicate is true
+  std::uint32_t reducing = 0;             ///< arrived threads that gave a predicate
+};
+
+/// Hands `barrier`'s result to a fragment that waited there.
+void finish_barrier(const Fragment& fragment, const Barrier& barrier);
+
+/// What the warps of a block share.
+class BlockState {
+ public:
+  BlockState(const Launch& launch, Memory& memory, std::uint64_t linear_index, std::uint32_t sm);
+
+  Block::Outcome run(std::uint32_t budget, std::uint64_t seed);
+
+  const Launch& launch() const { return x_launch; }
+  const Kernel& kernel() const { return x_kernel; }
+  std::uint64_t linear_index() const { return x_linear_index; }
+  std::uint32_t sm() const { return x_sm; }
+  const Dim3& index() const { return x_index; }
+  std::uint32_t thread_count() const { return x_thread_count; }
+  Dim3 thread(std::uint32_t warp, int lane) const;
+  std::byte* shared() { return x_shared.get(); }
+  std::uint64_t shared_bytes() const { return x_shared_bytes; }
+  void count_shared(std::uint64_t bytes, bool write) {
+    (write ? x_counters.shared_written : x_counters.shared_read) += bytes;
+  }
+  const Counters& total_counters();
+  const Fault& fault() const { return *x_fault; }
+  void raise(Fault fault);
+
+  /// An allocation as an instruction last hit it.
+  struct Range {
+    std::uint64_t base = 0, bytes = 0;
+    std::uint32_t owner = 0;
+    bool constant = false;
+  };
+  /// Host address of `bytes` of global memory that lie in one allocation, else null. `slot` is the access's
+  /// number in the kernel (Kernel::memory_accesses); it remembers the allocation there.
+  std::byte* global(std::uint32_t slot, std::uint64_t address, std::uint64_t bytes, bool write) {
+    const Range& range = x_ranges[slot];
+    const std::uint64_t offset = address - range.base;
+    if (offset < range.bytes && bytes <= range.bytes - offset && !(write && range.constant)) [[likely]]
+      return reinterpret_cast<std::byte*>(address);
+    return look_up(slot, address, bytes, write);
+  }
+  void count_global(std::uint32_t slot, std::uint64_t bytes, bool write) {
+    (write ? x_written : x_read)[x_ranges[slot].owner] += bytes;
+  }
+  /// What lies at or next to an address that no allocation holds: "12 bytes after the end of ...".
+  std::string describe(std::uint64_t address, std::uint64_t bytes) const;
+
+  /// `warp`'s executing lanes arrive at barrier `id`. `predicate` holds the lanes whose predicate is true.
+  struct Arrival {
+    std::uint32_t id = 0, threads = 0;
+    bool waits = true;
+    bool reduces = false;
+    std::uint32_t predicate = 0;
+  };
+  void arrive(Warp& warp, const Instruction& in, const Arrival& arrival);
+  /// Threads have exited: barriers may have become complete.
+  void exited();
+
+  std::vector<std::string> waits() const;
+
+ private:
+  std::byte* look_up(std::uint32_t slot, std::uint64_t address, std::uint64_t bytes, bool write);
+  bool complete(const Barrier& barrier) const;
+  void release(std::uint32_t id);
+  void stuck();
+
+  const Launch& x_launch;
+  const Kernel& x_kernel;
+  Memory& x_memory;
+  std::uint64_t x_linear_index;
+  std::uint32_t x_sm;
+  Dim3 x_index;
+  std::uint32_t x_thread_count;
+  std::uint64_t x_shared_bytes;
+  AlignedBytes x_shared, x_registers;
+  std::vector<Warp> x_warps;
+  std::array<Barrier, kBarriers> x_barriers;
+  std::vector<Range> x_ranges;
+  std::shared_ptr<const Memory::Snapshot> x_allocations;
+  std::uint64_t x_generation = 0;
+  std::optional<Fault> x_fault;
+  Counters x_counters;
+  std::vector<std::uint64_t> x_read, x_written;  ///< global bytes by owner; the last is for memory of no rank
+  std::vector<Warp::Stop> x_stops;  ///< of each warp, when it last ran
+};
+
+}  // namespace pkb::virtual_gpu

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/virtual_gpu/exec/decode.h"
+namespace pkb::virtual_gpu { void add_convert(Table&) {} }
