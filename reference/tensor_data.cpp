@@ -23,7 +23,7 @@ std::shared_ptr<void> host_allocate(std::size_t bytes) {
 std::size_t checked_bytes(const Shape& shape, DType dtype) {
   require(std::ranges::all_of(shape, [](auto extent) { return extent >= 0; }), "negative extent in shape {}", shape);
   std::size_t bytes = size_of(dtype);
-  if (numel(shape) == 0) return 0;
+  if (std::ranges::find(shape, 0) != shape.end()) return 0;
   for (const std::int64_t extent : shape)
     require(!__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes) && bytes < (std::size_t{1} << 62),
             "shape {} is larger than any memory", shape);
