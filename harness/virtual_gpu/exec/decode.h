@@ -55,6 +55,7 @@ class Table {
 
 void add_move(Table&);
 void add_integer(Table&);
+void add_carry(Table&);
 void add_logic(Table&);
 void add_compare(Table&);
 void add_float(Table&);

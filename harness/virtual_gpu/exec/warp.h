@@ -89,6 +89,8 @@ class Warp {
     body();
     x_mask = all;
   }
+  /// The condition code CC.CF, one bit a lane.
+  std::uint32_t& carry() { return x_carry; }
   BlockState& block() { return *x_block; }
   const BlockState& block() const { return *x_block; }
   std::uint32_t index() const { return x_index; }
@@ -205,6 +207,7 @@ class Warp {
 
   std::uint32_t x_index;
   std::uint32_t x_live;
+  std::uint32_t x_carry = 0;
   std::uint32_t x_turn = 0;
   std::uint32_t x_spins = 0;
   Fragment::State x_state = Fragment::State::ready;
