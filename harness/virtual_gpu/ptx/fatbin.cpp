@@ -7,6 +7,7 @@
 #include <zstd.h>
 
 #include <cstring>
+#include <memory>
 
 #include "harness/virtual_gpu/ptx/module.h"
 
@@ -58,18 +59,19 @@ std::span<const std::byte> part(std::span<const std::byte> bytes, std::uint64_t 
 std::string decompress(std::span<const std::byte> packed, const Entry& entry) {
   if (entry.plain_bytes > kMostText)
     throw ParseError(fmt::format("fat binary: PTX of {} bytes is too large", entry.plain_bytes));
-  std::string text(entry.plain_bytes, '\0');
+  // Not a string yet, which would touch every byte of a size that nobody has confirmed.
+  const auto text = std::make_unique_for_overwrite<char[]>(entry.plain_bytes);
   bool complete;
   if (entry.flags & kZstd) {
-    const std::size_t size = ZSTD_decompress(text.data(), text.size(), packed.data(), packed.size());
-    complete = !ZSTD_isError(size) && size == text.size();
+    const std::size_t size = ZSTD_decompress(text.get(), entry.plain_bytes, packed.data(), packed.size());
+    complete = !ZSTD_isError(size) && size == entry.plain_bytes;
   } else {
-    const int size = LZ4_decompress_safe(reinterpret_cast<const char*>(packed.data()), text.data(),
-                                         int(packed.size()), int(text.size()));
-    complete = size >= 0 && std::size_t(size) == text.size();
+    const int size = LZ4_decompress_safe(reinterpret_cast<const char*>(packed.data()), text.get(),
+                                         int(packed.size()), int(entry.plain_bytes));
+    complete = size >= 0 && std::size_t(size) == entry.plain_bytes;
   }
   if (!complete) throw ParseError("fat binary: compressed PTX is damaged");
-  return text;
+  return {text.get(), entry.plain_bytes};
 }
 
 Header header_of(std::span<const std::byte> image) {

@@ -198,19 +198,23 @@ void skip_lone_branches(const Function& function, std::vector<BasicBlock>& block
     return block.end - block.begin == 1 && block.jumps.size() == 1 && block.next == kNone &&
            control_of(function.body[block.begin]) == Control::branch;
   };
+  enum class State : std::uint8_t { fresh, on_chain, settled };
+  std::vector<State> states(blocks.size());
   std::vector<std::uint32_t> chain;
   for (std::uint32_t start = 0; start < blocks.size(); ++start) {
     chain.clear();
     std::uint32_t at = start;
-    while (lone(blocks[at]) && blocks[at].leads_to == at) {
+    while (states[at] == State::fresh && lone(blocks[at])) {
       chain.push_back(at);
-      blocks[at].leads_to = kNone;  // on this chain
+      states[at] = State::on_chain;
       at = blocks[at].jumps[0];
     }
     // A ring of lone branches is a loop without end: its blocks stay.
-    const std::uint32_t destination = blocks[at].leads_to;
-    for (auto block = chain.rbegin(); block != chain.rend(); ++block)
-      blocks[*block].leads_to = destination == kNone ? *block : destination;
+    const bool ring = states[at] == State::on_chain;
+    for (const std::uint32_t block : chain) {
+      if (!ring) blocks[block].leads_to = blocks[at].leads_to;
+      states[block] = State::settled;
+    }
   }
   for (BasicBlock& block : blocks) {
     if (block.next != kNone) block.next = blocks[block.next].leads_to;

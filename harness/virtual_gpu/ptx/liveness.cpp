@@ -34,6 +34,8 @@ class Liveness {
   Interval interval(std::uint32_t reg) {
     const auto begin = x_occurrences.begin() + x_begin[reg], end = x_occurrences.begin() + x_begin[reg + 1];
     if (begin == end) return {};
+    if (std::none_of(begin, end, [](const Occurrence& o) { return o.event != Event::read; }))
+      return {0, std::uint32_t(x_block_of.size()) - 1};  // never written, so live everywhere
     Interval result{begin->position, (end - 1)->position};
     ++x_stamp;
     x_live.clear();
