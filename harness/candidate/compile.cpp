@@ -8,7 +8,6 @@
 
 #include "harness/candidate/cache.h"
 #include "harness/candidate/digest.h"
-#include "harness/candidate/process.h"
 #include "harness/candidate/sandbox.h"
 #include "harness/candidate/source.h"
 #include "harness/candidate/toolkit.h"
@@ -86,21 +85,21 @@ bool mentions(const std::string& text, std::initializer_list<std::string_view> p
 
 /// Which limit ended a compilation that failed; empty when none did. The compilers die in their own ways: one
 /// prints that memory is exhausted, another is killed by SIGXFSZ and nvcc reports the signal.
-std::string limit_that_ended(const ProcessResult& ended, const Limits& limits) {
+std::string limit_that_ended(const ProcessResult& ended, const ProcessLimits& limits) {
   constexpr double kMebibyte = 1 << 20;
   if (ended.timed_out)
     return fmt::format("the compiler was stopped after {:g} s",
                        std::chrono::duration<double>(limits.time).count());
   if (mentions(ended.text, {"File size limit exceeded", "File too large", "died due to signal 25"}))
     return fmt::format("the compiler wrote a file of more than {:g} MiB",
-                       static_cast<double>(limits.output) / kMebibyte);
+                       static_cast<double>(limits.file_size) / kMebibyte);
   if (mentions(ended.text, {"No space left on device"}))
     return "the compiler filled its temporary folder of 1 GiB";
   if (mentions(ended.text,
                {"virtual memory exhausted", "out of memory", "std::bad_alloc", "Cannot allocate memory",
-                "cannot allocate", "memory exhausted", "memory allocation failure"}))
+                "cannot allocate", "memory exhausted", "memory allocation failure", "failed to map segment"}))
     return fmt::format("the compiler needed more than {:g} MiB of memory",
-                       static_cast<double>(limits.memory) / kMebibyte);
+                       static_cast<double>(limits.address_space) / kMebibyte);
   return "";
 }
 
@@ -118,14 +117,10 @@ void require_working_environment(const ProcessResult& ended, const std::filesyst
 
 ProcessResult run_compiler(const CompileRequest& request, const std::filesystem::path& toolkit,
                            const std::vector<std::string>& nvcc, const std::filesystem::path& scratch) {
-  const ProcessLimits limits{.time = request.limits.time,
-                             .address_space = request.limits.memory,
-                             .file_size = request.limits.output,
-                             .text = request.limits.text};
   std::vector<std::string> environment = {"PATH=/usr/bin:/bin", "LC_ALL=C", "HOME=/nonexistent"};
   if (request.sandbox == Sandbox::none) {
     environment.push_back("TMPDIR=" + (scratch / "tmp").string());
-    return run_limited(nvcc, environment, scratch / "source", limits);
+    return run_limited(nvcc, environment, scratch / "source", request.limits);
   }
   environment.push_back("TMPDIR=/tmp");
   CompilerView view{.toolkit = toolkit,
@@ -137,7 +132,7 @@ ProcessResult run_compiler(const CompileRequest& request, const std::filesystem:
                                 shown_include_folder(i));
   std::vector<std::string> line = bubblewrap(view);
   line.insert(line.end(), nvcc.begin(), nvcc.end());
-  return run_limited(line, environment, "/", limits);
+  return run_limited(line, environment, "/", request.limits);
 }
 
 std::string key_of(const CompileRequest& request, const std::filesystem::path& toolkit, const Source& source,

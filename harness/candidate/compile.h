@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "harness/candidate/process.h"
 #include "reference/dtype.h"
 
 /// Candidates: what they include, and how they become libraries (DESIGN.md section 7).
 namespace pkb::candidate {
 
 enum class Sandbox : std::uint8_t { bubblewrap, none };
-
-struct Limits {
-  std::chrono::milliseconds time{120'000};
-  std::uint64_t memory = std::uint64_t{6} << 30;    ///< bytes of address space, of each compiler process
-  std::uint64_t output = std::uint64_t{256} << 20;  ///< bytes of the library and of each temporary file
-  std::size_t text = std::size_t{1} << 20;          ///< bytes kept of what the compiler prints
-};
 
 struct CompileRequest {
   std::filesystem::path source;  ///< the .cu file
@@ -30,7 +23,7 @@ struct CompileRequest {
   std::filesystem::path toolkit;     ///< empty: default_toolkit()
   std::string architecture = "90a";  ///< machine code and PTX for it
   std::filesystem::path cache;       ///< empty: $XDG_CACHE_HOME/pkb or ~/.cache/pkb
-  Limits limits;
+  ProcessLimits limits;
   Sandbox sandbox = Sandbox::bubblewrap;
 };
 

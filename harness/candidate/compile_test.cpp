@@ -236,7 +236,7 @@ TEST_F(Compile, TimeLimit) {
 
 TEST_F(Compile, MemoryLimit) {
   CompileRequest large = request(kGood);
-  large.limits.memory = 96 << 20;  // too little for any compiler of ours
+  large.limits.address_space = 96 << 20;  // too little for any compiler of ours
   const CompileResult result = compile(large);
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.limit, "the compiler needed more than 96 MiB of memory") << result.text;
@@ -244,7 +244,7 @@ TEST_F(Compile, MemoryLimit) {
 
 TEST_F(Compile, OutputLimit) {
   CompileRequest large = request("__device__ char filler[4 << 20] = {1};\n");
-  large.limits.output = 1 << 20;
+  large.limits.file_size = 1 << 20;
   const CompileResult result = compile(large);
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.limit, "the compiler wrote a file of more than 1 MiB") << result.text;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <random>
 
 namespace pkb::problem {
 namespace {
@@ -191,6 +192,33 @@ TEST(Description, HostileNestingIsRefused) {
 TEST(Description, OtherDocumentsAreRefused) {
   EXPECT_THAT(refusal("[]"), HasSubstr("expected an object"));
   EXPECT_THAT(refusal("{}"), HasSubstr("is missing"));
+}
+
+// Whatever happens to a description, it is read or refused by an InputError: nothing else is thrown.
+TEST(Description, MutationsAreReadOrRefused) {
+  constexpr std::string_view kPieces[] = {"\"",  "{",    "}",    "[", "]", ",", ":",  "-1",
+                                          "1e9", "null", "true", "M", "W", "(", "\\", "\xc3"};
+  std::minstd_rand random(7);
+  int refused = 0;
+  for (int i = 0; i < 1500; ++i) {
+    std::string text = kGood;
+    for (unsigned change = 0; change <= random() % 3; ++change) {
+      const std::size_t at = random() % text.size();
+      text.replace(at, random() % 4, kPieces[random() % std::size(kPieces)]);
+    }
+    const Folder folder(text);
+    try {
+      const Problem problem = Problem::load(folder.path());
+      problem.check_sizes();
+      EXPECT_THAT(problem.candidate_header(), HasSubstr("struct Args"));
+    } catch (const InputError&) {
+      ++refused;
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what() << "\n" << text;
+    }
+  }
+  EXPECT_GT(refused, 700);
+  EXPECT_LT(refused, 1500);
 }
 
 TEST(Description, MissingAndUnreadableFiles) {
