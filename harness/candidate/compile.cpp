@@ -55,8 +55,7 @@ std::vector<std::string> nvcc_line(const CompileRequest& request, const std::fil
   for (std::size_t i = 0; i < request.include_folders.size(); ++i)
     add({"-I", sandboxed ? shown_include_folder(i)
                          : std::filesystem::absolute(request.include_folders[i]).string()});
-  // -cudart none: the worker supplies the runtime, real or virtual. --no-compress: the virtual GPU reads the
-  // PTX.
+  // The worker supplies the CUDA runtime, real or virtual; the virtual GPU reads the PTX, so it stays text.
   add({"-std=c++20", "-O3", "-shared", "-Xcompiler", "-fPIC,-fvisibility=hidden", "-cudart", "none",
        "-lineinfo", "-gencode",
        fmt::format("arch=compute_{0},code=[sm_{0},compute_{0}]", request.architecture), "--no-compress",
