@@ -9,7 +9,7 @@
 
 namespace pkb::device {
 
-std::filesystem::path find_executable(std::string_view name) {
+std::optional<std::filesystem::path> find_executable(std::string_view name) {
   const char* const path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin");
   for (std::string folder; std::getline(folders, folder, ':');) {
@@ -19,7 +19,7 @@ std::filesystem::path find_executable(std::string_view name) {
         ::access(candidate.c_str(), X_OK) == 0)
       return candidate;
   }
-  return {};
+  return std::nullopt;
 }
 
 std::filesystem::path own_folder() { return std::filesystem::read_symlink("/proc/self/exe").parent_path(); }

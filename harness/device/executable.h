@@ -2,12 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 namespace pkb::device {
 
-/// The absolute path of program `name` on the PATH; empty when there is none.
-std::filesystem::path find_executable(std::string_view name);
+/// The absolute path of program `name` on the PATH.
+std::optional<std::filesystem::path> find_executable(std::string_view name);
 
 /// The folder that this process's own executable lies in.
 std::filesystem::path own_folder();

@@ -28,7 +28,7 @@ std::string find_driver(std::string& why_not) {
 Probe probe() {
   Probe found;
   cudaRuntimeGetVersion(&found.runtime_version);
-  found.mps_available = !find_executable("nvidia-cuda-mps-control").empty();
+  found.mps_available = find_executable("nvidia-cuda-mps-control").has_value();
   found.driver_library = find_driver(found.why_none);
   if (found.driver_library.empty()) return found;
   cudaDriverGetVersion(&found.driver_version);

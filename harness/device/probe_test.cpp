@@ -19,8 +19,8 @@ TEST(Probe, SaysWhyThereIsNoGpu) {
 }
 
 TEST(Executable, IsFoundOnThePathOnly) {
-  EXPECT_TRUE(find_executable("sh").is_absolute());
-  EXPECT_EQ(find_executable("no-such-program-of-ours"), std::filesystem::path());
+  EXPECT_TRUE(find_executable("sh").value().is_absolute());
+  EXPECT_EQ(find_executable("no-such-program-of-ours"), std::nullopt);
 }
 
 }  // namespace

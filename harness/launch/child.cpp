@@ -51,6 +51,10 @@ void become(const Command& command, char* const* arguments, char* const* environ
     const rlimit limit{value, value};
     ::setrlimit(resource, &limit);
   }
+  if (command.expendable) {
+    const int score = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (score >= 0 && ::write(score, "1000", 4) > 0) ::close(score);
+  }
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

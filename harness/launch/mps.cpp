@@ -35,7 +35,7 @@ std::vector<std::string> environment_of(const std::filesystem::path& pipes, cons
 }  // namespace
 
 Mps::Mps(const std::filesystem::path& run_folder)
-    : x_control(device::find_executable("nvidia-cuda-mps-control")), x_pipes(run_folder / "mps"),
+    : x_control(device::find_executable("nvidia-cuda-mps-control").value_or("")), x_pipes(run_folder / "mps"),
       x_logs(run_folder / "mps-log") {
   std::error_code ignored;
   if (x_control.empty()) {

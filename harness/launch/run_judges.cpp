@@ -83,10 +83,10 @@ std::vector<std::string> mpirun_arguments(const Job& job, const std::filesystem:
 
 std::filesystem::path find_mpirun() {
   const auto mpirun = device::find_executable("mpirun");
-  if (mpirun.empty())
+  if (!mpirun)
     throw EnvironmentError(
         {.where = "mpirun", .fault = "not found on the PATH", .remedy = "install Open MPI (scripts/setup does)"});
-  return mpirun;
+  return *mpirun;
 }
 
 std::filesystem::path find_judge() {

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+
+#include "harness/device/executable.h"
+#include "harness/error/error.h"
+#include "harness/judge/bench.h"
+#include "harness/judge/layout.h"
+#include "harness/judge/sandbox.h"
+#include "harness/judge/session.h"
+#include "harness/judge/trial_check.h"
+#include "reference/philox.h"
+
+namespace pkb::judge {
+namespace {
+
+std::filesystem::path worker_program(launch::Device device) {
+  const auto program = device::own_folder() /
+                       (device == launch::Device::virtual_gpu ? "pkb-worker-virtual" : "pkb-worker-cuda");
+  if (::access(program.c_str(), X_OK) != 0)
+    throw EnvironmentError({.where = program.string(), .fault = "not found", .remedy = "build the project"});
+  return program;
+}
+
+/// Three quarters of the machine's memory shared among the workers: one that eats more fails alone.
+std::uint64_t memory_of_worker(int ranks) {
+  const auto total = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return std::max<std::uint64_t>(total / 4 * 3 / static_cast<std::uint64_t>(ranks), std::uint64_t{1} << 30);
+}
+
+Cell cell_for(const launch::Job& job) {
+  Cell cell{.program = worker_program(job.device), .candidate = job.library, .gpu = job.device != launch::Device::virtual_gpu, .mps_pipes = {}};
+  if (cell.gpu) {
+    const char* const pipes = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+    if (pipes != nullptr && std::filesystem::exists(pipes)) cell.mps_pipes = pipes;
+  } else {
+    cell.memory = memory_of_worker(job.ranks);
+  }
+  return cell;
+}
+
+/// Seeds of schedules are drawn as the inputs are, so that they tell a worker nothing about later inputs.
+/// The first run of an evaluation takes everything in order.
+std::uint64_t schedule_seed(const launch::Job& job, int trial, int schedule, int rank) {
+  if (trial == 0 && schedule == 0) return 0;
+  const ref::Words4 words =
+      ref::philox4x32({{static_cast<std::uint32_t>(schedule), static_cast<std::uint32_t>(rank), 0x5ced01e, static_cast<std::uint32_t>(trial)}},
+                      static_cast<std::uint32_t>(job.seed), static_cast<std::uint32_t>(job.seed >> 32));
+  return (std::uint64_t{words.word[0]} << 32 | words.word[1]) | 1;
+}
+
+worker::Hello hello_for(const Bench& bench, const Cell& cell, bool is_confined) {
+  const launch::Job& job = bench.job();
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  worker::Hello hello{.rank = bench.rank(),
+                      .ranks = job.ranks,
+                      .groups = {},
+                      .device = ordinal_of(job.device, bench.rank()),
+                      .chip = job.chip,
+                      .threads = std::max(1, cores / job.ranks),
+                      .library = candidate_path(cell, is_confined)};
+  for (const problem::Group& group : bench.instances().front().groups)
+    for (const std::vector<int>& ranks : group.ranks_of)
+      if (const auto me = std::ranges::find(ranks, bench.rank()); me != ranks.end())
+        hello.groups.push_back({.name = group.name, .rank = static_cast<int>(me - ranks.begin()), .ranks = ranks});
+  return hello;
+}
+
+void add(worker::Counters& to, const worker::Counters& more) {
+  to.lane_instructions += more.lane_instructions;
+  to.warp_instructions += more.warp_instructions;
+  to.global_read += more.global_read;
+  to.global_written += more.global_written;
+  to.shared_read += more.shared_read;
+  to.shared_written += more.shared_written;
+  const auto add_each = [](std::vector<std::uint64_t>& sums, const std::vector<std::uint64_t>& values) {
+    sums.resize(std::max(sums.size(), values.size()));
+    for (std::size_t i = 0; i < values.size(); ++i) sums[i] += values[i];
+  };
+  add_each(to.read_from, more.read_from);
+  add_each(to.written_to, more.written_to);
+}
+
+nlohmann::json to_json(const worker::Counters& counters) {
+  return {{"lane_instructions", counters.lane_instructions}, {"warp_instructions", counters.warp_instructions},
+          {"global_read", counters.global_read},             {"global_written", counters.global_written},
+          {"shared_read", counters.shared_read},             {"shared_written", counters.shared_written},
+          {"read_from", counters.read_from},                 {"written_to", counters.written_to}};
+}
+
+/// One candidate through all trials.
+class Evaluation {
+ public:
+  explicit Evaluation(Bench& bench)
+      : x_bench(bench), x_job(bench.job()), x_agreement(bench.comm()), x_exchange(bench.comm(), x_job.run_folder) {}
+
+  Findings judge() {
+    start();
+    if (load()) run_trials();
+    x_session->quit();
+    x_agreement.finish();
+    for (const Diagnosis& each : x_session->diagnoses()) x_findings.diagnoses.push_back(each);
+    x_findings.worker_output = x_session->output();
+    x_findings.counters = to_json(x_counters);
+    return std::move(x_findings);
+  }
+
+ private:
+  void start() {
+    x_bench.clock().enter("load");
+    x_bench.announce("loading the candidate");
+    x_cell = cell_for(x_job);
+    std::optional<SandboxMeans> means;
+    if (x_job.sandbox == launch::Sandbox::bubblewrap) means = find_sandbox(x_cell.gpu);
+    x_confined = means.has_value();
+    x_findings.facts["sandbox_means"] =
+        means ? nlohmann::json{{"user_namespace", means->user_namespace}, {"proc", name_of(means->proc)}} : nlohmann::json();
+    const Session::Options options{.rank = x_bench.rank(),
+                                   .ranks = x_job.ranks,
+                                   .has_status = x_job.device == launch::Device::virtual_gpu,
+                                   .setup_deadline = x_job.setup_deadline,
+                                   .run_deadline = x_job.run_deadline};
+    x_session.emplace(options, WorkerProcess(means ? confined(x_cell, *means) : unconfined(x_cell), x_confined),
+                      x_agreement, x_exchange, x_bench.memory());
+  }
+
+  bool load() {
+    if (!x_session->load(hello_for(x_bench, x_cell, x_confined))) return false;
+    std::uint64_t bytes = 0;
+    for (const problem::Instance& each : x_bench.instances()) bytes = std::max(bytes, Layout(each, x_bench.rank()).bytes);
+    x_segment = x_bench.memory().create(bytes);
+    return x_session->share(x_segment);
+  }
+
+  void run_trials() {
+    for (int trial = 0; trial < x_job.trials; ++trial) {
+      const std::size_t variant = x_bench.variant_of(trial);
+      if (variant != x_variant && !change_variant(variant)) return;
+      x_bench.announce(fmt::format("trial {} of {}", trial + 1, x_job.trials));
+      if (!run_trial(trial)) return;
+    }
+    x_bench.clock().enter("teardown");
+    x_session->teardown();
+  }
+
+  bool change_variant(std::size_t variant) {
+    x_bench.clock().enter("teardown");
+    if (x_oracle && !x_session->teardown()) return false;
+    x_bench.clock().enter("setup");
+    x_variant = variant;
+    x_oracle = x_bench.oracle(variant);
+    x_layout.emplace(x_oracle->instance(), x_bench.rank());
+    worker::Setup setup{.tensors = x_layout->places(), .parameters = {}};
+    for (const std::string& name : x_oracle->instance().parameter_names)
+      setup.parameters.push_back(x_oracle->instance().symbols.at(name));
+    return x_session->setup(setup);
+  }
+
+  /// False when the evaluation has to stop; a wrong result is no reason to.
+  bool run_trial(int trial) {
+    x_bench.clock().enter("inputs");
+    const ref::Tensors inputs = x_oracle->inputs(trial);
+    HostTensors before;
+    for (const auto& [name, tensor] : inputs) before[name] = tensor.bytes();
+    std::optional<Expected> expected;
+    for (int schedule = 0; schedule < x_job.schedules; ++schedule) {
+      x_bench.clock().enter("inputs");
+      fill(inputs);
+      MPI_Barrier(x_bench.comm());
+      x_bench.clock().enter("run");
+      if (!x_session->run({.seed = schedule_seed(x_job, trial, schedule, x_bench.rank())}, trial)) return false;
+      const HostTensors now = read_all();
+      add(x_counters, x_session->counters());
+      x_bench.clock().enter("reference");
+      if (!expected) expected = x_oracle->expect(inputs);
+      x_bench.clock().enter("check");
+      if (!check(trial, schedule, *expected, before, now)) break;
+    }
+    return true;
+  }
+
+  ref::Tensor view(const Slot& slot) {
+    return ref::Tensor::from_blob(x_segment.data() + slot.offset, slot.tensor->shape, slot.tensor->dtype, place_of(x_job.device));
+  }
+
+  /// The inputs into what the workers see, poison into the outputs.
+  void fill(const ref::Tensors& inputs) {
+    for (const Slot& slot : x_layout->slots) {
+      if (slot.is_output)
+        x_bench.memory().fill(x_segment.data() + slot.offset, poison_for(slot.tensor->dtype), slot.bytes);
+      else
+        view(slot).copy_(inputs[slot.tensor->name]);
+    }
+    x_oracle->context().synchronize();
+  }
+
+  HostTensors read_all() {
+    HostTensors all;
+    for (const Slot& slot : x_layout->slots) {
+      std::vector<std::byte>& bytes = all[slot.tensor->name];
+      bytes.resize(slot.bytes);
+      x_bench.memory().read(bytes, x_segment.data() + slot.offset);
+    }
+    return all;
+  }
+
+  /// False when this run failed on some rank.
+  bool check(int trial, int schedule, const Expected& expected, const HostTensors& before, const HostTensors& now) {
+    TrialResult result = check_trial(*x_oracle, trial, expected, before, now, x_bench.comm());
+    for (Diagnosis& each : result.diagnoses) {
+      if (schedule > 0) {
+        // The same inputs have passed with another schedule.
+        each.verdict = Verdict::nondeterministic;
+        each.text = fmt::format("under schedule {}, but not before: {}", schedule, each.text);
+      }
+      x_findings.diagnoses.push_back(std::move(each));
+    }
+    x_findings.trials.push_back({{"trial", trial}, {"variant", x_variant}, {"schedule", schedule}, {"passes", result.passes}, {"outputs", result.outputs()}});
+    return result.passes;
+  }
+
+  static constexpr std::size_t kNoVariant = ~std::size_t{0};
+
+  Bench& x_bench;
+  const launch::Job& x_job;
+  Agreement x_agreement;
+  DescriptorExchange x_exchange;
+  Cell x_cell;
+  bool x_confined = false;
+  std::optional<Session> x_session;
+  device::Segment x_segment;
+  std::size_t x_variant = kNoVariant;
+  std::unique_ptr<Oracle> x_oracle;
+  std::optional<Layout> x_layout;
+  worker::Counters x_counters;
+  Findings x_findings;
+};
+
+}  // namespace
+
+Findings evaluate(Bench& bench) { return Evaluation(bench).judge(); }
+
+}  // namespace pkb::judge

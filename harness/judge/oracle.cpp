@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/oracle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/error/error.h"
+#include "harness/judge/exported.h"
+#include "harness/judge/npy.h"
+#include "reference/random.h"
+
+namespace pkb::judge {
+namespace {
+
+ref::ContextOptions options_for(const launch::Job& job, const problem::Instance& instance) {
+  ref::ContextOptions options{.place = place_of(job.device),
+                              .staged = job.device == launch::Device::shared,
+                              .run_dtype = job.dtype,
+                              .parameters = instance.symbols,
+                              .groups = {}};
+  for (const problem::Group& group : instance.groups)
+    options.groups.push_back({.name = group.name, .ranks_of = group.ranks_of});
+  return options;
+}
+
+ref::Distribution distribution_of(const problem::Values& values, const std::string& tensor) {
+  ref::Distribution distribution{
+      .mean = values.mean, .stddev = values.stddev, .low = values.low, .high = values.high};
+  switch (values.kind) {
+    case problem::Values::Kind::normal: distribution.kind = ref::Distribution::Kind::normal; break;
+    case problem::Values::Kind::uniform: distribution.kind = ref::Distribution::Kind::uniform; break;
+    case problem::Values::Kind::integers: distribution.kind = ref::Distribution::Kind::integers; break;
+    case problem::Values::Kind::bits: distribution.kind = ref::Distribution::Kind::bits; break;
+    case problem::Values::Kind::custom:
+      throw InputError({.where = "input " + tensor, .fault = "the problem's folder has no code that makes it", .remedy = {}});
+  }
+  return distribution;
+}
+
+}  // namespace
+
+ref::Place place_of(launch::Device device) {
+  return device == launch::Device::virtual_gpu ? ref::Place::host : ref::Place::cuda;
+}
+
+int ordinal_of(launch::Device device, int rank) { return device == launch::Device::cuda ? rank : 0; }
+
+Oracle::Oracle(const launch::Job& job, const problem::Instance& instance, const ref::ProblemLibrary& library,
+               MPI_Comm comm, int rank)
+    : x_job(job), x_instance(instance), x_library(library), x_rank(rank),
+      x_context(comm, options_for(job, instance)) {}
+
+const std::vector<problem::Tensor>& Oracle::input_tensors() const {
+  return x_instance.tensors_of.at(static_cast<std::size_t>(x_rank)).inputs;
+}
+const std::vector<problem::Tensor>& Oracle::output_tensors() const {
+  return x_instance.tensors_of.at(static_cast<std::size_t>(x_rank)).outputs;
+}
+
+const problem::Values& Oracle::values_of(const problem::Tensor& tensor, int trial) const {
+  return tensor.values.at(static_cast<std::size_t>(trial) % tensor.values.size());
+}
+
+bool Oracle::are_integers(int trial) const {
+  return x_job.import_folder.empty() && std::ranges::all_of(input_tensors(), [&](const problem::Tensor& tensor) {
+           return !info(tensor.dtype).floating || values_of(tensor, trial).kind == problem::Values::Kind::integers;
+         });
+}
+
+ref::Tensors Oracle::inputs(int trial) const {
+  ref::Tensors made;
+  std::uint16_t number = 0;
+  for (const problem::Tensor& tensor : input_tensors()) {
+    if (!x_job.import_folder.empty()) {
+      const Array array = read_npy(x_job.import_folder / exported_name(x_rank, Role::input, tensor.name), tensor.dtype, tensor.shape);
+      ref::Tensor imported = ref::Tensor::empty(tensor.shape, tensor.dtype, x_context.place());
+      imported.copy_from(array.bytes);
+      made.set(tensor.name, std::move(imported));
+    } else {
+      ref::Tensor random = ref::Tensor::empty(tensor.shape, tensor.dtype, x_context.place());
+      ref::random_fill(random, distribution_of(values_of(tensor, trial), tensor.name),
+                       {.seed = x_job.seed,
+                        .trial = static_cast<std::uint32_t>(trial),
+                        .tensor = number,
+                        .rank = static_cast<std::uint16_t>(tensor.replicated ? 0 : x_rank)});
+      made.set(tensor.name, std::move(random));
+    }
+    ++number;
+  }
+  return made;
+}
+
+Expected Oracle::expect(const ref::Tensors& inputs) {
+  Expected expected{.baseline = baseline(inputs), .golden = {}, .bound = {}};
+  const bool floating =
+      std::ranges::any_of(x_instance.checks, [](const auto& check) { return check.kind == problem::Check::Kind::floating; });
+  if (!floating) return expected;
+  ref::Tensors promoted;
+  for (const auto& [name, tensor] : inputs)
+    promoted.set(name, info(tensor.dtype()).floating ? tensor.to(DType::f64) : tensor);
+  expected.golden = x_library.reference(x_context, promoted);
+  const bool modelled = std::ranges::any_of(x_instance.checks, &problem::Check::model_bound);
+  if (modelled && !x_library.has_error_bound())
+    throw EnvironmentError({.where = x_instance.folder,
+                            .fault = "problem.json asks for an error model, but the folder defines no error_bound",
+                            .remedy = "define error_bound in reference.cpp"});
+  if (modelled) expected.bound = x_library.error_bound(x_context, promoted);
+  return expected;
+}
+
+}  // namespace pkb::judge

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+
+#include "harness/launch/job.h"
+#include "harness/problem/problem.h"
+#include "reference/context.h"
+#include "reference/problem_library.h"
+#include "reference/tensor.h"
+
+namespace pkb::judge {
+
+/// What a trial must give: computed by the judges among themselves, never shown to a worker.
+struct Expected {
+  ref::Tensors baseline;  ///< the reference in the run dtype
+  ref::Tensors golden;    ///< on inputs promoted to fp64; empty when every check is exact
+  ref::Tensors bound;     ///< per element, from the error model; empty when no check asks for it
+};
+
+/// One instance of a problem as this rank's judge computes it.
+class Oracle {
+ public:
+  /// Collective.
+  Oracle(const launch::Job& job, const problem::Instance& instance, const ref::ProblemLibrary& library, MPI_Comm comm,
+         int rank);
+
+  /// This rank's inputs of one trial: random, or those of the job's import folder. In the judge's own memory.
+  ref::Tensors inputs(int trial) const;
+  /// Whether all floating inputs of the trial are integer-valued, so that sums are exact.
+  bool are_integers(int trial) const;
+
+  /// Collective.
+  Expected expect(const ref::Tensors& inputs);
+  /// Collective: the reference alone, in the run dtype.
+  ref::Tensors baseline(const ref::Tensors& inputs) { return x_library.reference(x_context, inputs); }
+
+  ref::Context& context() { return x_context; }
+  const problem::Instance& instance() const { return x_instance; }
+  const std::vector<problem::Tensor>& input_tensors() const;
+  const std::vector<problem::Tensor>& output_tensors() const;
+
+ private:
+  const problem::Values& values_of(const problem::Tensor& tensor, int trial) const;
+
+  const launch::Job& x_job;
+  const problem::Instance& x_instance;
+  const ref::ProblemLibrary& x_library;
+  int x_rank;
+  ref::Context x_context;
+};
+
+/// Where the judges compute: on the GPU where there is one.
+ref::Place place_of(launch::Device device);
+/// The GPU of a rank: all share the first on `shared`.
+int ordinal_of(launch::Device device, int rank);
+
+}  // namespace pkb::judge

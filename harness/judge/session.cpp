@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/session.h"
+
+#include <fmt/format.h>
+
+#include "harness/error/error.h"
+
+namespace pkb::judge {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr int kPollMilliseconds = 1;  ///< how long another judge's message may lie unnoticed
+constexpr auto kSampleInterval = 100ms;
+constexpr auto kTeardownDeadline = 30s, kDeathPatience = 2s;
+
+double seconds(std::chrono::milliseconds duration) { return static_cast<double>(duration.count()) / 1000; }
+
+std::vector<int> numbers_of(const std::vector<FileDescriptor>& descriptors) {
+  std::vector<int> numbers;
+  for (const FileDescriptor& each : descriptors) numbers.push_back(each.get());
+  return numbers;
+}
+
+Verdict verdict_of(worker::Trouble::Kind kind) {
+  switch (kind) {
+    case worker::Trouble::Kind::load: return Verdict::load_error;
+    case worker::Trouble::Kind::unsupported: return Verdict::unsupported;
+    case worker::Trouble::Kind::misuse:
+    case worker::Trouble::Kind::exception:
+    case worker::Trouble::Kind::cuda:
+    case worker::Trouble::Kind::fault:
+    case worker::Trouble::Kind::environment: return Verdict::crash;
+  }
+  return Verdict::crash;
+}
+
+}  // namespace
+
+Session::Session(const Options& options, WorkerProcess worker, Agreement& agreement, DescriptorExchange& exchange,
+                 device::Memory& memory)
+    : x_options(options), x_worker(std::move(worker)), x_agreement(agreement), x_exchange(exchange), x_memory(memory) {}
+
+bool Session::load(const worker::Hello& hello) {
+  const Phase phase{.name = "loading", .deadline = x_options.setup_deadline};
+  if (!x_options.has_status) return perform(phase, hello);
+  const auto pages = device::virtual_memory();
+  const device::Segment page = pages->create(sizeof(virtual_gpu::Status));
+  std::vector<device::Segment> all;
+  for (FileDescriptor& each : x_exchange.all_gather(page.fd()))
+    all.push_back(pages->import(std::move(each), sizeof(virtual_gpu::Status)));
+  x_status = StatusPages(std::move(all));
+  const int descriptors[] = {page.fd()};
+  return perform(phase, hello, descriptors);
+}
+
+bool Session::share(const device::Segment& mine) {
+  const std::vector<FileDescriptor> all = x_exchange.all_gather(mine.fd());
+  return perform({.name = "mapping memory", .deadline = x_options.setup_deadline},
+                 worker::Segment{.bytes = mine.bytes()}, numbers_of(all));
+}
+
+bool Session::setup(const worker::Setup& setup) {
+  return perform({.name = "setup", .deadline = x_options.setup_deadline, .may_ask = true}, setup);
+}
+
+bool Session::run(const worker::Run& run, int trial) {
+  return perform({.name = "run", .deadline = x_options.run_deadline, .trial = trial}, run);
+}
+
+bool Session::teardown() {
+  const bool done = perform({.name = "teardown", .deadline = kTeardownDeadline}, worker::Teardown{});
+  x_symmetric.clear();
+  return done;
+}
+
+void Session::quit() {
+  if (x_worker.channel().is_open() && !x_worker.death() && x_worker.channel().send(encode(worker::ToWorker(worker::Quit{})))) x_worker.finish();
+  x_worker.kill();
+}
+
+bool Session::perform(const Phase& phase, const worker::ToWorker& message, std::span<const int> descriptors) {
+  x_deadlock = {};
+  bool listening = x_worker.channel().send(encode(message), descriptors) || fail_closed(phase);
+  const auto start = Clock::now();
+  for (;;) {
+    if (listening) {
+      if (const std::optional<Event> event = look(phase)) {
+        x_agreement.post(*event);
+        listening = event->kind != Event::Kind::failed;
+      }
+    } else {
+      x_worker.wait(kPollMilliseconds);
+    }
+    if (x_options.rank == 0) watch(phase, start);
+    const std::optional<Event> decided = x_agreement.decision();
+    if (!decided) continue;
+    if (x_options.rank == 0 && !x_agreement.disagreement().empty())
+      record(Verdict::crash, x_agreement.disagreement(), phase, -1);
+    switch (decided->kind) {
+      case Event::Kind::answered: return true;
+      case Event::Kind::failed: x_worker.kill(); return false;
+      case Event::Kind::symmetric:
+      case Event::Kind::barrier:
+        listening = grant(*decided, phase);
+        break;
+    }
+  }
+}
+
+std::optional<Event> Session::look(const Phase& phase) {
+  if (x_worker.wait(kPollMilliseconds)) return hear(phase);
+  if (!x_worker.death()) return std::nullopt;
+  // A last answer may have come between the two looks.
+  return x_worker.wait(0) ? hear(phase) : report_end(phase);
+}
+
+Event Session::hear(const Phase& phase) {
+  constexpr Event kFailed{.kind = Event::Kind::failed};
+  try {
+    const std::optional<worker::Packet> packet = x_worker.channel().receive();
+    if (!packet) return report_end(phase);
+    const worker::ToJudge message = worker::decode_to_judge(packet->bytes);
+    if (const auto* done = std::get_if<worker::Done>(&message)) {
+      x_done = *done;
+      for (const worker::Trouble& each : done->troubles) record(each, phase);
+      return done->troubles.empty() ? Event{.kind = Event::Kind::answered} : kFailed;
+    }
+    if (!phase.may_ask) throw worker::ProtocolError("a request outside setup");
+    if (const auto* request = std::get_if<worker::SymmetricRequest>(&message))
+      return {.kind = Event::Kind::symmetric, .bytes = request->bytes};
+    return {.kind = Event::Kind::barrier};
+  } catch (const worker::ProtocolError& error) {
+    record(Verdict::disqualified, fmt::format("the worker spoke to the judge on its own in {}: {}", phase.name, error.what()),
+           phase, x_options.rank);
+    return kFailed;
+  }
+}
+
+Event Session::report_end(const Phase& phase) {
+  // The socket closes a moment before its process can be waited for.
+  x_worker.channel().close();
+  const auto deadline = Clock::now() + kDeathPatience;
+  while (!x_worker.death() && Clock::now() < deadline) x_worker.wait(kPollMilliseconds);
+  const std::string how = x_worker.death().value_or("closed its socket");
+  record(Verdict::crash,
+         x_worker.exited_cleanly() ? fmt::format("the candidate called exit(0) in {} before it had answered", phase.name)
+                                   : fmt::format("the worker {} in {}", how, phase.name),
+         phase, x_options.rank);
+  return {.kind = Event::Kind::failed};
+}
+
+void Session::record(Verdict verdict, std::string text, const Phase& phase, int rank) {
+  x_diagnoses.push_back({.verdict = verdict, .rank = rank, .trial = phase.trial, .text = std::move(text)});
+}
+
+void Session::record(const worker::Trouble& trouble, const Phase& phase) {
+  if (trouble.kind == worker::Trouble::Kind::environment)
+    throw EnvironmentError({.where = fmt::format("worker of rank {}", x_options.rank), .fault = trouble.text, .remedy = {}});
+  record(verdict_of(trouble.kind), trouble.text, phase, x_options.rank);
+}
+
+bool Session::grant(const Event& request, const Phase& phase) {
+  if (request.kind == Event::Kind::barrier)
+    return x_worker.channel().send(encode(worker::ToWorker(worker::Proceed{}))) || fail_closed(phase);
+  std::string refused;
+  try {
+    x_symmetric.push_back(x_memory.create(request.bytes));
+  } catch (const EnvironmentError& error) {
+    refused = error.what();
+  }
+  if (!refused.empty()) record(Verdict::crash, fmt::format("symmetric({}): {}", request.bytes, refused), phase, x_options.rank);
+  // All or none: a rank without memory of its own has nothing to exchange.
+  if (!x_agreement.all(refused.empty())) {
+    x_agreement.post({.kind = Event::Kind::failed});
+    return false;
+  }
+  const std::vector<FileDescriptor> all = x_exchange.all_gather(x_symmetric.back().fd());
+  return x_worker.channel().send(encode(worker::ToWorker(worker::Segment{.bytes = request.bytes})), numbers_of(all)) ||
+         fail_closed(phase);
+}
+
+bool Session::fail_closed(const Phase& phase) {
+  x_agreement.post(report_end(phase));
+  return false;
+}
+
+void Session::watch(const Phase& phase, Clock::time_point start) {
+  const auto now = Clock::now();
+  if (now - x_last_sample >= kSampleInterval && !x_status.empty()) {
+    x_last_sample = now;
+    std::vector<DeadlockWatch::Rank> ranks;
+    for (int rank = 0; rank < x_options.ranks; ++rank)
+      ranks.push_back({.waits_for_others = x_agreement.events()[static_cast<std::size_t>(rank)].has_value(),
+                       .device = x_status.read(rank)});
+    if (x_deadlock.is_deadlocked(now, ranks))
+      return stop_all(Verdict::deadlock, phase, "all that is still running waits for values that nobody will write");
+  }
+  if (now - start < phase.deadline) return;
+  // A virtual GPU that hangs is found above: what is left is slow. Of a real one we know only that it is silent.
+  stop_all(x_status.empty() ? Verdict::deadlock : Verdict::timeout, phase,
+           fmt::format("{} has not finished within {} s", phase.name, seconds(phase.deadline)));
+}
+
+void Session::stop_all(Verdict verdict, const Phase& phase, const std::string& why) {
+  std::vector<int> answered;
+  for (int rank = 0; rank < x_options.ranks; ++rank)
+    if (x_agreement.events()[static_cast<std::size_t>(rank)]) answered.push_back(rank);
+  const std::string others = answered.empty() ? "no rank has answered" : list_ranks(answered) + " had answered";
+  for (int rank = 0; rank < x_options.ranks; ++rank) {
+    if (x_agreement.events()[static_cast<std::size_t>(rank)]) continue;
+    const std::string waits = x_status.empty() ? "" : x_status.read(rank).waits;
+    record(verdict, fmt::format("{}; {}{}{}", why, others, waits.empty() ? "" : "; it waits at: ", waits), phase, rank);
+  }
+  x_agreement.stop();
+}
+
+}  // namespace pkb::judge

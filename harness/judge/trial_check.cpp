@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/trial_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "harness/check/check.h"
+
+namespace pkb::judge {
+namespace {
+
+constexpr std::byte kPoisonFloat{0xFF}, kPoisonInteger{0xC3};
+constexpr std::int64_t kChunk = std::int64_t{64} << 20;
+
+const problem::Tensor* find(const std::vector<problem::Tensor>& tensors, std::string_view name) {
+  const auto found = std::ranges::find(tensors, name, &problem::Tensor::name);
+  return found == tensors.end() ? nullptr : &*found;
+}
+
+/// A finite number, since JSON has no other.
+double finite(double value) { return std::isfinite(value) ? value : std::numeric_limits<double>::max(); }
+
+/// One check on this rank, in step with the other ranks.
+class OutputCheck {
+ public:
+  OutputCheck(const problem::Check& check, const problem::Tensor& tensor, Oracle& oracle, int trial, MPI_Comm comm)
+      : x_check(check), x_tensor(tensor), x_oracle(oracle), x_trial(trial), x_comm(comm) {
+    MPI_Comm_rank(comm, &x_rank);
+  }
+
+  void judge(const Expected& expected, std::span<const std::byte> got, TrialResult& result) {
+    const check::Result mine = compare(expected, got);
+    if (!mine.passes())
+      result.diagnoses.push_back({.verdict = Verdict::wrong_result, .rank = x_rank, .trial = x_trial, .text = mine.text});
+    const TrialResult::Output all = sum(mine);
+    if (x_rank == 0 && all.mismatches == 0 && x_check.kind == problem::Check::Kind::floating)
+      if (auto sentence = check::audit(x_check, x_accuracy))
+        result.diagnoses.push_back({.verdict = Verdict::wrong_result, .rank = -1, .trial = x_trial, .text = *sentence});
+    result.summary.push_back(all);
+    if (x_tensor.replicated) compare_ranks(got, result);
+  }
+
+ private:
+  check::Result compare(const Expected& expected, std::span<const std::byte> got) {
+    const std::vector<std::byte> baseline = expected.baseline[x_check.output].bytes();
+    const bool floating = x_check.kind == problem::Check::Kind::floating;
+    const std::vector<double> golden = floating ? expected.golden[x_check.output].values() : std::vector<double>();
+    const std::vector<double> bound = x_check.model_bound ? expected.bound[x_check.output].values() : std::vector<double>();
+    return check::compare(x_check, {.name = x_check.output,
+                                    .dtype = x_tensor.dtype,
+                                    .shape = x_tensor.shape,
+                                    .got = got,
+                                    .baseline = baseline,
+                                    .golden = golden,
+                                    .bound = bound,
+                                    .integers = x_oracle.are_integers(x_trial),
+                                    .poison = poison_for(x_tensor.dtype)});
+  }
+
+  TrialResult::Output sum(const check::Result& mine) {
+    double squares[] = {mine.accuracy.candidate, mine.accuracy.baseline, mine.accuracy.rounding};
+    std::int64_t counts[] = {mine.accuracy.count, mine.count, mine.mismatches};
+    double worst = finite(mine.worst);
+    MPI_Allreduce(MPI_IN_PLACE, squares, 3, MPI_DOUBLE, MPI_SUM, x_comm);
+    MPI_Allreduce(MPI_IN_PLACE, counts, 3, MPI_INT64_T, MPI_SUM, x_comm);
+    MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE, MPI_MAX, x_comm);
+    x_accuracy = {.candidate = squares[0], .baseline = squares[1], .rounding = squares[2], .count = counts[0]};
+    const auto rms = [&](double total) { return counts[0] > 0 ? finite(std::sqrt(total / static_cast<double>(counts[0]))) : 0; };
+    return {.name = x_check.output,
+            .elements = counts[1],
+            .mismatches = counts[2],
+            .worst = worst,
+            .candidate_rms = rms(squares[0]),
+            .baseline_rms = rms(squares[1])};
+  }
+
+  void compare_ranks(std::span<const std::byte> got, TrialResult& result) {
+    const std::int64_t byte = first_difference_from_rank_0(got, x_comm);
+    if (byte < 0) return;
+    result.diagnoses.push_back(
+        {.verdict = Verdict::wrong_result,
+         .rank = x_rank,
+         .trial = x_trial,
+         .text = fmt::format("ranks_differ: {}: the ranks must agree bit for bit, but element {} differs from rank 0's",
+                             x_check.output, byte / static_cast<std::int64_t>(size_of(x_tensor.dtype)))});
+  }
+
+  const problem::Check& x_check;
+  const problem::Tensor& x_tensor;
+  Oracle& x_oracle;
+  int x_trial, x_rank = 0;
+  MPI_Comm x_comm;
+  check::Accuracy x_accuracy;
+};
+
+}  // namespace
+
+std::byte poison_for(DType dtype) { return info(dtype).floating ? kPoisonFloat : kPoisonInteger; }
+
+nlohmann::json TrialResult::outputs() const {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Output& each : summary)
+    all.push_back({{"name", each.name},
+                   {"elements", each.elements},
+                   {"mismatches", each.mismatches},
+                   {"worst_error_over_bound", each.worst},
+                   {"candidate_rms", each.candidate_rms},
+                   {"baseline_rms", each.baseline_rms}});
+  return all;
+}
+
+std::int64_t first_difference_from_rank_0(std::span<const std::byte> mine, MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  std::int64_t size = static_cast<std::int64_t>(mine.size());
+  MPI_Bcast(&size, 1, MPI_INT64_T, 0, comm);
+  std::int64_t first = size == static_cast<std::int64_t>(mine.size()) ? -1 : 0;
+  std::vector<std::byte> theirs(static_cast<std::size_t>(std::min(size, kChunk)));
+  for (std::int64_t start = 0; start < size; start += kChunk) {
+    const std::int64_t count = std::min(kChunk, size - start);
+    if (rank == 0) std::copy_n(mine.begin() + start, count, theirs.begin());
+    MPI_Bcast(theirs.data(), static_cast<int>(count), MPI_BYTE, 0, comm);
+    if (first >= 0) continue;
+    const auto differs = std::mismatch(theirs.begin(), theirs.begin() + count, mine.begin() + start);
+    if (differs.first != theirs.begin() + count) first = start + (differs.first - theirs.begin());
+  }
+  return first;
+}
+
+TrialResult check_trial(Oracle& oracle, int trial, const Expected& expected, const HostTensors& before,
+                        const HostTensors& now, MPI_Comm comm) {
+  TrialResult result;
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  for (const problem::Tensor& tensor : oracle.input_tensors()) {
+    if (tensor.in_out) continue;
+    if (const auto changed = check::first_change(before.at(tensor.name), now.at(tensor.name), tensor.dtype))
+      result.diagnoses.push_back({.verdict = Verdict::wrong_result,
+                                  .rank = rank,
+                                  .trial = trial,
+                                  .text = fmt::format("input_changed: {}: element {} was changed, but inputs are not the candidate's to change",
+                                                      tensor.name, *changed)});
+  }
+  for (const problem::Check& check : oracle.instance().checks) {
+    const problem::Tensor* tensor = find(oracle.output_tensors(), check.output);
+    if (tensor == nullptr) tensor = find(oracle.input_tensors(), check.output);
+    OutputCheck(check, *tensor, oracle, trial, comm).judge(expected, now.at(check.output), result);
+  }
+  int passes = result.diagnoses.empty() ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &passes, 1, MPI_INT, MPI_MIN, comm);
+  result.passes = passes != 0;
+  return result;
+}
+
+}  // namespace pkb::judge

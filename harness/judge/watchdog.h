@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/device/memory.h"
+#include "harness/virtual_gpu/virtual_gpu.h"
+
+namespace pkb::judge {
+
+/// What a virtual GPU's status page says.
+struct DeviceState {
+  std::uint64_t progress = 0;
+  bool polling = false;
+  std::string waits;  ///< printable
+};
+
+/// The status pages of all ranks' virtual GPUs, mapped for reading. The workers may write anything there.
+class StatusPages {
+ public:
+  StatusPages() = default;
+  /// `pages` are segments of a virtual device, by rank.
+  explicit StatusPages(std::vector<device::Segment> pages) : x_pages(std::move(pages)) {}
+  bool empty() const { return x_pages.empty(); }
+  DeviceState read(int rank) const;
+
+ private:
+  std::vector<device::Segment> x_pages;
+};
+
+/// Finds out early that the ranks wait for each other without end.
+class DeadlockWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+  struct Rank {
+    bool waits_for_others = false;  ///< it has answered or waits in a collective call
+    DeviceState device;
+  };
+
+  /// True once every rank that should still do something has only polled, and no device of any rank has made
+  /// progress, for `kQuiet`.
+  bool is_deadlocked(Clock::time_point now, const std::vector<Rank>& ranks);
+
+  /// Long enough that a process which was merely not scheduled has run meanwhile.
+  static constexpr auto kQuiet = std::chrono::milliseconds(1000);
+
+ private:
+  std::vector<std::uint64_t> x_progress;
+  std::optional<Clock::time_point> x_quiet_since;
+};
+
+}  // namespace pkb::judge

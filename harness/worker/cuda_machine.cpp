@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/worker/machine.h"
+
+namespace pkb::worker {
+namespace {
+
+class CudaMachine final : public Machine {
+ public:
+  explicit CudaMachine(int ordinal) : x_memory(device::cuda_memory(ordinal)) {}
+
+  device::Memory& memory() override { return *x_memory; }
+  void announce(std::byte*, std::size_t, const std::string&, int) override {}
+  void withdraw(std::byte*) override {}
+  void set_seed(std::uint64_t) override {}
+  std::vector<Trouble> take_troubles() override { return {}; }
+  Counters take_counters() override { return {}; }
+
+ private:
+  std::unique_ptr<device::Memory> x_memory;
+};
+
+}  // namespace
+
+std::unique_ptr<Machine> make_machine(const Hello& hello, FileDescriptor) {
+  return std::make_unique<CudaMachine>(hello.device);
+}
+
+}  // namespace pkb::worker

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/device/memory.h"
+#include "harness/worker/protocol.h"
+
+namespace pkb::worker {
+
+/// What differs between a worker with a virtual GPU and one with a real GPU; each executable links one.
+class Machine {
+ public:
+  virtual ~Machine() = default;
+  virtual device::Memory& memory() = 0;
+  /// Tells the device what the candidate may touch: nothing else of a segment is memory to a virtual GPU.
+  virtual void announce(std::byte* base, std::size_t bytes, const std::string& name, int owner) = 0;
+  virtual void withdraw(std::byte* base) = 0;
+  virtual void set_seed(std::uint64_t seed) = 0;
+  /// What the device found wrong since the last call, beyond what CUDA's error codes say.
+  virtual std::vector<Trouble> take_troubles() = 0;
+  virtual Counters take_counters() = 0;
+};
+
+/// `status` is the page that a virtual GPU publishes its state in. @throws EnvironmentError, InputError
+std::unique_ptr<Machine> make_machine(const Hello& hello, FileDescriptor status);
+
+}  // namespace pkb::worker
