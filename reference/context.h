@@ -65,8 +65,8 @@ struct ContextOptions {
   /// Several ranks share a GPU, which NCCL refuses: collectives on cuda go through MPI on host copies.
   bool staged = false;
   DType run_dtype = DType::bf16;
-  std::map<std::string, double, std::less<>> parameters;
-  std::vector<GroupLayout> groups;  ///< "world" always exists
+  std::map<std::string, double, std::less<>> parameters{};
+  std::vector<GroupLayout> groups{};  ///< "world" always exists
 };
 
 /// A parameter's value; converts to the type that the callee wants.

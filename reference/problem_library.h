@@ -2,14 +2,14 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <string_view>
 
 #include "reference/problem.h"
 
 namespace pkb::ref {
 
-/// The compiled folder of one problem, `problems/NNN_name.so` of the build, loaded while this lives.
+/// The compiled folder of one problem, `problems/NNN_name.so` of the build. Once loaded it stays, since
+/// exceptions and functors from it may outlive this.
 class ProblemLibrary {
  public:
   /// `folder` is the problem's folder name, such as "013_gemm_allreduce"; `libraries` is where the build puts them.
@@ -24,7 +24,6 @@ class ProblemLibrary {
   Tensors error_bound(Context& ctx, const Tensors& in) const { return x_entry->error_bound(ctx, in); }
 
  private:
-  std::shared_ptr<void> x_library;
   const ProblemEntry* x_entry;
 };
 
