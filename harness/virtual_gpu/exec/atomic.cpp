@@ -8,6 +8,7 @@
 #include "harness/virtual_gpu/exec/float.h"
 #include "harness/virtual_gpu/exec/half_type.h"
 #include "harness/virtual_gpu/exec/lanes.h"
+#include "harness/virtual_gpu/exec/rounding.h"
 #include "harness/virtual_gpu/exec/space.h"
 
 // atom and red (PTX ISA 9.7.13). Global memory is shared with other processes: each is an atomic of the host, lane by
@@ -32,12 +33,8 @@ template <class T> T exch(T, T b) { return b; }
 u32 inc(u32 a, u32 b) { return a >= b ? 0 : a + 1; }
 u32 dec(u32 a, u32 b) { return a == 0 || a > b ? b : a - 1; }
 
-template <class H> H from_double(double value);
-template <> Half from_double<Half>(double value) { return to_half(value); }
-template <> Brain from_double<Brain>(double value) { return to_brain(value); }
-
 template <class H> std::uint16_t half_add(std::uint16_t a, std::uint16_t b) {
-  return from_double<H>(static_cast<double>(to_float(H{a})) + static_cast<double>(to_float(H{b}))).bits;
+  return rounded<H>(to_float(H{a}) + to_float(H{b})).bits;  // a float has the bits for one rounding to suffice
 }
 template <class H, bool least> std::uint16_t half_extreme(std::uint16_t a, std::uint16_t b) {
   const float x = to_float(H{a}), y = to_float(H{b});

@@ -26,14 +26,14 @@ inline float to_float(Half a) {
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) | special | sign);
 }
 
-/// `value` rounded to `kept` fraction bits and least exponent `emin` (of the smallest normal), as exponent and
-/// fraction packed below a sign of `width` bits. For formats up to 16 bits; infinities and overflow give `infinity`.
+/// An IEEE-like format of up to 16 bits.
 struct SmallFormat {
   int fraction_bits, exponent_bits;
   constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
 };
 inline constexpr SmallFormat kHalfFormat{10, 5}, kBrainFormat{7, 8};
 
+/// `value` in a format of 16 bits, rounded as said.
 inline std::uint16_t round_to(double value, SmallFormat format, Rounding rounding) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const auto sign = static_cast<std::uint16_t>(bits >> 63 << (format.fraction_bits + format.exponent_bits));
@@ -69,22 +69,11 @@ inline std::uint16_t round_to(double value, SmallFormat format, Rounding roundin
   return static_cast<std::uint16_t>(sign | packed);
 }
 
-inline Half to_half(double value, Rounding rounding = Rounding::nearest) {
+inline Half to_half(double value, Rounding rounding) {
   return {round_to(value, kHalfFormat, rounding)};
 }
-inline Brain to_brain(double value, Rounding rounding = Rounding::nearest) {
+inline Brain to_brain(double value, Rounding rounding) {
   return {round_to(value, kBrainFormat, rounding)};
-}
-
-/// a * b + c rounded to odd: a second rounding to a format of at most 50 bits is then as good as one.
-inline double fma_to_odd(double a, double b, double c) {
-  const double product = a * b;  // exact: the factors have few bits
-  const double sum = product + c;
-  const double virtual_c = sum - product;
-  const double error = (product - (sum - virtual_c)) + (c - virtual_c);
-  auto bits = std::bit_cast<std::uint64_t>(sum);
-  if (error != 0 && std::isfinite(sum) && (bits & 1) == 0) bits += (error > 0) == (sum > 0) ? 1 : -1;
-  return std::bit_cast<double>(bits);
 }
 
 }  // namespace pkb::virtual_gpu

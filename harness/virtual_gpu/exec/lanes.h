@@ -53,9 +53,11 @@ class Reader<bool> {
   std::uint32_t x_lanes;
 };
 
+/// As it stands in a register: small integers extended by sign or zeros.
 template <class T>
 Stored<T> stored(T value) {
-  return std::bit_cast<Bits<T>>(value);
+  if constexpr (std::is_integral_v<T>) return static_cast<Stored<T>>(value);
+  else return std::bit_cast<Bits<T>>(value);
 }
 
 /// Sets the executing lanes of `offset` to `value(lane)`, which may read the old value of the same lane only.

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <benchmark/benchmark.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <initializer_list>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "harness/virtual_gpu/exec/exec.h"
+
+// Lane-instructions a second on one core. The kernels are compiled from exec_bench.cu.
+namespace pkb::virtual_gpu {
+namespace {
+
+const ptx::Module& module() {
+  static const ptx::Module parsed = [] {
+    std::ifstream file(PKB_BENCH_PTX);
+    std::stringstream text;
+    text << file.rdbuf();
+    return ptx::parse(text.str());
+  }();
+  return parsed;
+}
+
+std::shared_ptr<const Kernel> kernel(const std::string& name) {
+  for (const ptx::Function& function : module().functions)
+    if (function.name == name) return std::make_shared<Kernel>(decode(module(), function, {}));
+  throw std::runtime_error("no kernel " + name);
+}
+
+class Run {
+ public:
+  Run(const std::string& name, Dim3 grid, Dim3 block) {
+    x_launch.kernel = kernel(name);
+    x_launch.grid = grid;
+    x_launch.block = block;
+    x_launch.parameters.resize(x_launch.kernel->parameter_bytes);
+  }
+  template <class T>
+  void map(const char* name, std::vector<T>& values) {
+    x_memory.add({reinterpret_cast<std::uint64_t>(values.data()), sizeof(T) * values.size(), name, 0, false});
+  }
+  template <class T>
+  void parameter(std::size_t index, T value) {
+    std::memcpy(x_launch.parameters.data() + x_launch.kernel->parameters.at(index).offset, &value, sizeof value);
+  }
+  Counters operator()() {
+    Counters counters;
+    for (std::uint64_t i = 0; i < x_launch.grid.count(); ++i) {
+      Block block(x_launch, x_memory, i, 0);
+      Block::Outcome outcome = Block::Outcome::budget;
+      while (outcome == Block::Outcome::budget) outcome = block.run(100000);
+      if (outcome != Block::Outcome::finished) throw std::runtime_error(to_string(block.fault()));
+      counters += block.counters();
+    }
+    return counters;
+  }
+
+ private:
+  Memory x_memory;
+  Launch x_launch;
+};
+
+void require(bool right, const char* what) {
+  if (right) return;
+  std::cerr << "exec_bench: wrong result: " << what << '\n';
+  std::exit(1);
+}
+
+void measure(benchmark::State& state, Run& run) {
+  std::uint64_t lanes = 0;
+  for (auto _ : state) lanes += run().lane_instructions;
+  state.counters["lane_instructions/s"] = benchmark::Counter(static_cast<double>(lanes), benchmark::Counter::kIsRate);
+}
+
+void gemm(benchmark::State& state) {
+  const int n = 128;
+  std::vector<float> a(n * n), b(n * n), c(n * n);
+  for (int i = 0; i < n * n; ++i) a[i] = static_cast<float>(i % 7 - 3), b[i] = static_cast<float>(i % 5 - 2);
+  Run run("gemm", {4, 4, 1}, {32, 32, 1});
+  run.map("a", a), run.map("b", b), run.map("c", c);
+  run.parameter(0, a.data()), run.parameter(1, b.data()), run.parameter(2, c.data()), run.parameter(3, n);
+  run();
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) {
+      float sum = 0;
+      for (int k = 0; k < n; ++k) sum += a[i * n + k] * b[k * n + j];
+      require(sum == c[i * n + j], "gemm");  // small integers: exact
+    }
+  measure(state, run);
+}
+BENCHMARK(gemm);
+
+void hash(benchmark::State& state) {
+  std::vector<std::uint32_t> values(1024);
+  for (std::uint32_t i = 0; i < values.size(); ++i) values[i] = i;
+  Run run("hash", {4, 1, 1}, {256, 1, 1});
+  run.map("values", values);
+  run.parameter(0, values.data()), run.parameter(1, 1000);
+  run();
+  for (std::uint32_t i = 0; i < values.size(); ++i) {
+    std::uint32_t h = i;
+    for (std::uint32_t r = 0; r < 1000; ++r) {
+      h = (h ^ h >> 16) * 0x85ebca6b;
+      h = (h ^ h >> 13) * 0xc2b2ae35;
+      h = (h ^ h >> 16) + r;
+    }
+    require(values[i] == h, "hash");
+  }
+  measure(state, run);
+}
+BENCHMARK(hash);
+
+void axpy(benchmark::State& state) {
+  const int n = 1 << 20;
+  std::vector<float> x(n), y(n);
+  for (int i = 0; i < n; ++i) x[i] = static_cast<float>(i % 100), y[i] = static_cast<float>(i % 3);
+  Run run("axpy", {16, 1, 1}, {256, 1, 1});
+  run.map("x", x), run.map("y", y);
+  run.parameter(0, 0.0f), run.parameter(1, x.data()), run.parameter(2, y.data()), run.parameter(3, n);
+  run.parameter(0, 2.0f);
+  run();
+  for (int i = 0; i < n; ++i) require(y[i] == static_cast<float>(2 * (i % 100) + i % 3), "axpy");
+  measure(state, run);
+}
+BENCHMARK(axpy);
+
+void collatz(benchmark::State& state) {
+  std::vector<std::uint32_t> values(1024);
+  const auto fill = [&] { for (std::uint32_t i = 0; i < values.size(); ++i) values[i] = i + 1; };
+  Run run("collatz", {4, 1, 1}, {256, 1, 1});
+  run.map("values", values);
+  run.parameter(0, values.data());
+  fill();
+  run();
+  for (std::uint32_t i = 0; i < values.size(); ++i) {
+    std::uint32_t steps = 0;
+    for (std::uint64_t k = i + 1; k != 1; ++steps) k = k % 2 == 0 ? k / 2 : 3 * k + 1;
+    require(values[i] == steps, "collatz");
+  }
+  std::uint64_t lanes = 0;
+  for (auto _ : state) {
+    fill();
+    lanes += run().lane_instructions;
+  }
+  state.counters["lane_instructions/s"] = benchmark::Counter(static_cast<double>(lanes), benchmark::Counter::kIsRate);
+}
+BENCHMARK(collatz);
+
+}  // namespace
+}  // namespace pkb::virtual_gpu
+
+BENCHMARK_MAIN();
