@@ -33,7 +33,8 @@ Finding program(const std::string& name, const std::string& purpose, const std::
 
 Finding compiler() {
   try {
-    return {"nvcc", true, true, (candidate::resolve_toolkit(candidate::default_toolkit()) / "bin" / "nvcc").string()};
+    return {"nvcc", true, true,
+            (candidate::resolve_toolkit(candidate::default_toolkit()) / "bin" / "nvcc").string()};
   } catch (const EnvironmentError& error) {
     return {"nvcc", false, true, error.what()};
   }

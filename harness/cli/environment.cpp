@@ -77,7 +77,8 @@ candidate::CompileRequest compile_request(const PreparedJob& prepared, const std
   request.dtype = prepared.job.dtype;
   request.include_folders = {prepared.installation.build / "include",
                              prepared.installation.source / "harness" / "candidate" / "include"};
-  request.sandbox = prepared.job.sandbox == launch::Sandbox::none ? candidate::Sandbox::none : candidate::Sandbox::bubblewrap;
+  request.sandbox = prepared.job.sandbox == launch::Sandbox::none ? candidate::Sandbox::none
+                                                                  : candidate::Sandbox::bubblewrap;
   return request;
 }
 

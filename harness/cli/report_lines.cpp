@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -44,6 +45,37 @@ std::string phase_table(const nlohmann::json& phases) {
         fmt::format("  {:<12} {:>9.1f} ms {:>4.0f} %\n", name, value, total > 0 ? 100 * value / total : 0);
   }
   return table + fmt::format("  {:<12} {:>9.1f} ms\n", "total", total);
+}
+
+std::string output_lines(const nlohmann::json& result) {
+  struct Worst {
+    std::int64_t elements = 0;
+    double ratio = 0, rms = 0;
+  };
+  std::map<std::string, Worst> outputs;
+  for (const nlohmann::json& trial : result.at("trials"))
+    for (const nlohmann::json& output : trial.at("outputs")) {
+      Worst& worst = outputs[output.at("name").get<std::string>()];
+      worst.elements = std::max(worst.elements, output.at("elements").get<std::int64_t>());
+      worst.ratio = std::max(worst.ratio, output.at("worst").get<double>());
+      worst.rms = std::max(worst.rms, output.at("baseline_rms").get<double>());
+    }
+  std::string lines;
+  for (const auto& [name, worst] : outputs)
+    lines +=
+        worst.rms == 0
+            ? fmt::format("  {}: {} elements over all ranks, exact\n", name, worst.elements)
+            : fmt::format(
+                  "  {}: {} elements over all ranks, largest error {:.3g} of its bound, RMS error {:.3g}\n",
+                  name, worst.elements, worst.ratio, worst.rms);
+  return lines;
+}
+
+std::string timing_line(const nlohmann::json& result) {
+  if (!result.contains("timing")) return {};
+  return fmt::format("  median {:.4f} ms over {} iterations, slowest rank\n",
+                     result.at("timing").at("median_ms").get<double>(),
+                     result.at("timing").at("samples_ms").size());
 }
 
 }  // namespace pkb::cli

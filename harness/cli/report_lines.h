@@ -13,4 +13,10 @@ std::string diagnosis_lines(const nlohmann::json& result, std::size_t most = 8);
 /// A line per phase, milliseconds and share.
 std::string phase_table(const nlohmann::json& phases);
 
+/// A line per output: the worst of all trials.
+std::string output_lines(const nlohmann::json& result);
+
+/// The baseline's median time, where it was timed; else empty.
+std::string timing_line(const nlohmann::json& result);
+
 }  // namespace pkb::cli
