@@ -107,11 +107,11 @@ Exit evaluate(const EvalOptions& options) {
   if (compiled.ok) {
     start = Clock::now();
     prepared.job.library = compiled.library;
-    nlohmann::json verdict = launch::run_judges(prepared.job);
+    const nlohmann::json verdict = launch::run_judges(prepared.job);
     double judged = 0;
-    for (const auto& [name, value] : verdict.value("phases", nlohmann::json::object()).items()) {
-      phases[name] = value;
-      judged += value.get<double>();
+    for (const auto& [name, milliseconds] : verdict.at("phases").items()) {
+      phases[name] = milliseconds;
+      judged += milliseconds.get<double>();
     }
     phases["launch"] = milliseconds_since(start) - judged;
     result.update(verdict);
