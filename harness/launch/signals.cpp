@@ -2,6 +2,7 @@
 #include "harness/launch/signals.h"
 
 #include <atomic>
+#include <iterator>
 
 namespace pkb::launch {
 namespace {
