@@ -190,8 +190,8 @@ __global__ void store_kernel(int* to, int value) { *to = value; }
 __global__ void misaligned_kernel(char* to) { *reinterpret_cast<volatile int*>(to + 1) = 1; }
 __global__ void trap_kernel() { __trap(); }
 
-__global__ void ping_pong_kernel(unsigned* mine, unsigned* theirs, unsigned rounds, int first) {
-  for (unsigned round = 1; round <= rounds; ++round) {
+__global__ void pass_kernel(unsigned* mine, unsigned* theirs, unsigned from, unsigned to, bool first) {
+  for (unsigned round = from; round <= to; ++round) {
     if (first) store_release(theirs, round);
     while (load_acquire(mine) != round) {
     }
@@ -316,7 +316,7 @@ void store(int* to, int value, cudaStream_t stream) { store_kernel<<<1, 1, 0, st
 void store_misaligned(char* to, cudaStream_t stream) { misaligned_kernel<<<1, 1, 0, stream>>>(to); }
 void trap(cudaStream_t stream) { trap_kernel<<<1, 1, 0, stream>>>(); }
 
-void ping_pong(unsigned* mine, unsigned* theirs, unsigned rounds, int first, cudaStream_t stream) {
-  ping_pong_kernel<<<1, 1, 0, stream>>>(mine, theirs, rounds, first);
+void pass_round(unsigned* mine, unsigned* theirs, unsigned from, unsigned to, bool first, cudaStream_t stream) {
+  pass_kernel<<<1, 1, 0, stream>>>(mine, theirs, from, to, first);
 }
 }

@@ -59,6 +59,7 @@ void store(int* to, int value, cudaStream_t stream);
 void store_misaligned(char* to, cudaStream_t stream);
 void trap(cudaStream_t stream);
 
-/// Exchanges `rounds` increasing numbers with the rank that runs the other half: writes to *theirs, waits at *mine.
-void ping_pong(unsigned* mine, unsigned* theirs, unsigned rounds, int first, cudaStream_t stream);
+/// Passes the numbers `from` to `to` round a ring of ranks, each waiting at *mine and then writing to *theirs; the
+/// rank that is `first` writes before it waits.
+void pass_round(unsigned* mine, unsigned* theirs, unsigned from, unsigned to, bool first, cudaStream_t stream);
 }

@@ -29,6 +29,9 @@ Target target_of(const ptx::Embedded& embedded) {
   return target;
 }
 
+// Where the addresses of device functions lie: nothing else has such addresses.
+constexpr std::uint64_t kFunctionWindow = 3ull << 60;
+
 std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
 }  // namespace
@@ -55,7 +58,7 @@ Module::~Module() { unload(); }
 void Module::load() {
   if (x_loaded) return;
   if (!x_ptx) parse();
-  place_variables();
+  link();
   x_loaded = true;
 }
 
@@ -83,7 +86,11 @@ void Module::parse() try {
   throw ModuleError(error.what());
 }
 
-void Module::place_variables() {
+void Module::link() {
+  std::uint64_t next_function = kFunctionWindow;
+  for (const ptx::Function& function : x_ptx->functions) {
+    if (!function.kernel && !function.declared_only) x_symbols[function.name] = next_function += 16;
+  }
   for (const ptx::Variable& variable : x_ptx->variables) {
     if (variable.space != ptx::Space::global && variable.space != ptx::Space::constant) continue;
     if (variable.external) {
@@ -104,7 +111,7 @@ void Module::place_variables() {
     for (const ptx::Variable::Relocation& relocation : variable.relocations) {
       const auto symbol = x_symbols.find(relocation.symbol);
       if (symbol == x_symbols.end()) {
-        throw ModuleError(fmt::format("variable {} holds the address of {}, which is no variable", variable.name,
+        throw ModuleError(fmt::format("variable {} holds the address of {}, which the module does not define", variable.name,
                                       relocation.symbol));
       }
       const std::uint64_t value = symbol->second + relocation.addend;

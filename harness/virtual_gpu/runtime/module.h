@@ -66,7 +66,7 @@ class Module {
 
  private:
   void parse();
-  void place_variables();
+  void link();
 
   const void* x_image;
   const Chip& x_chip;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sched.h>
+#include <fmt/format.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -20,11 +20,16 @@ using namespace std::chrono_literals;
 constexpr std::uint32_t kSlice = 8192;
 
 // A polling block is tried again after a quarter of the time it has polled, so that waiting adds at most that much
-// to what it waits for while the number of tries grows only logarithmically.
-constexpr auto kShortestPause = 4us, kLongestPause = 1000us;
+// to what it waits for while the number of tries grows only logarithmically. The longest pause leaves most of the
+// core to others however many blocks poll: a try takes a few microseconds.
+constexpr auto kShortestPause = 4us, kLongestPause = 1000us, kLongestPausePerBlock = 20us;
 
 // Waits are worth describing when they last; the text costs more than the polls.
 constexpr auto kDescribeAfter = 50ms;
+
+std::string coordinates(std::uint64_t index, const Dim3& grid) {
+  return fmt::format("({},{},{})", index % grid.x, index / grid.x % grid.y, index / grid.x / grid.y);
+}
 
 }  // namespace
 
@@ -140,8 +145,8 @@ void Engine::keep(ResidentPtr resident, bool polls, bool memory_changed) {
     resident->polling = true;
     resident->polling_since = now;
   }
-  const auto pause = std::clamp<Clock::duration>((now - resident->polling_since) / 4, kShortestPause, kLongestPause);
-  resident->retry_at = now + pause;
+  const Clock::duration longest = kLongestPause + kLongestPausePerBlock * x_paused.size();
+  resident->retry_at = now + std::clamp<Clock::duration>((now - resident->polling_since) / 4, kShortestPause, longest);
   x_paused.push_back(std::move(resident));
   std::ranges::push_heap(x_paused, PausedLater{});
 }
@@ -206,21 +211,29 @@ void Engine::fail(const Fault& fault) {
 }
 
 void Engine::describe_waits() {
-  // Blocks of a grid mostly wait at the same place; one line says for how many.
-  std::map<std::string, std::uint64_t> lines;
+  // Blocks of a grid mostly wait at the same place: one line tells of the first and how many there are.
+  struct Waiting {
+    std::uint64_t first = 0, blocks = 0;
+  };
+  std::map<std::pair<const Grid*, std::string>, Waiting> lines;
   for (const ResidentPtr& resident : x_paused) {
-    for (std::string& line : resident->block->waits()) ++lines[std::move(line)];
+    for (std::string& line : resident->block->waits()) {
+      Waiting& same = lines[{resident->grid.get(), std::move(line)}];
+      same.first = same.blocks == 0 ? resident->index : std::min(same.first, resident->index);
+      ++same.blocks;
+    }
   }
   std::string text;
   for (const std::shared_ptr<Grid>& grid : x_grids) {
     if (grid->dispatched == grid->total) continue;
-    text += "kernel " + grid->launch.kernel->display_name + ": " + std::to_string(grid->total - grid->dispatched) +
-            " of its " + std::to_string(grid->total) + " blocks cannot start before others end\n";
+    text += fmt::format("kernel {}: {} of its {} blocks cannot start before others end\n",
+                        grid->launch.kernel->display_name, grid->total - grid->dispatched, grid->total);
   }
-  for (const auto& [line, count] : lines) {
-    text += line;
-    if (count > 1) text += " (" + std::to_string(count) + " times)";
-    text += '\n';
+  for (const auto& [place, waiting] : lines) {
+    const auto& [grid, line] = place;
+    const std::string more = waiting.blocks == 1 ? "" : fmt::format(" and {} more", waiting.blocks - 1);
+    text += fmt::format("kernel {}, block {}{}: {}\n", grid->launch.kernel->display_name,
+                        coordinates(waiting.first, grid->launch.grid), more, line);
   }
   x_status.describe_waits(text);
 }

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// What only the virtual GPU has: its configuration, faults, counters and status, and what it lacks.
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "harness/error/error.h"
+#include "harness/virtual_gpu/runtime/conformance_kernels.h"
+#include "harness/virtual_gpu/runtime/exchange.h"
+#include "harness/virtual_gpu/runtime/module.h"
+#include "harness/virtual_gpu/virtual_gpu.h"
+
+namespace pkb::virtual_gpu {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+void* symbol(const char* name) {
+  static void* const library = dlopen(PKB_CONFORMANCE_KERNELS, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw std::runtime_error(dlerror());
+  return dlsym(library, name);
+}
+#define KERNELS(name) reinterpret_cast<decltype(&name)>(symbol(#name))
+
+// One device for all cases; a reset after each one that broke it.
+class Runtime : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { configure({.rank = 1, .ranks = 3, .status = &status}); }
+  void TearDown() override {
+    cudaDeviceReset();
+    cudaGetLastError();
+    take_faults();
+    take_counters();
+  }
+
+  static inline Status status{};
+};
+
+TEST_F(Runtime, IsConfiguredOnce) { EXPECT_THROW(configure({}), std::logic_error); }
+
+TEST_F(Runtime, UnknownChipsAreRefused) {
+  EXPECT_THROW(find_chip("v100"), InputError);
+}
+
+TEST_F(Runtime, FaultsNameThePlace) {
+  void* memory = nullptr;
+  ASSERT_EQ(cudaMalloc(&memory, 100), cudaSuccess);
+  KERNELS(store)(static_cast<int*>(memory) + 25, 1, nullptr);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  const auto faults = take_faults();
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].kind, Fault::Kind::illegal_address);
+  EXPECT_THAT(faults[0].kernel, HasSubstr("store_kernel"));
+  EXPECT_THAT(faults[0].file, HasSubstr("conformance_kernels.cu"));
+  EXPECT_GT(faults[0].line, 0u);
+  EXPECT_EQ(faults[0].address, reinterpret_cast<std::uintptr_t>(memory) + 100);
+  EXPECT_THAT(faults[0].text, HasSubstr("cudaMalloc #"));
+  EXPECT_TRUE(take_faults().empty());
+}
+
+TEST_F(Runtime, DeviceWorksAgainAfterAReset) {
+  KERNELS(trap)(nullptr);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
+  EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+  unsigned* memory = nullptr;
+  ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&memory), sizeof(unsigned)), cudaSuccess);
+  KERNELS(set_flag)(memory, 6, nullptr);
+  unsigned got = 0;
+  EXPECT_EQ(cudaMemcpy(&got, memory, sizeof(got), cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(got, 6u);
+}
+
+TEST_F(Runtime, MissingCallsAreNamed) {
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(cudaGraphCreate(&graph, 0), cudaErrorNotSupported);
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found{};
+  EXPECT_EQ(cudaGetDriverEntryPointByVersion("cuMulticastCreate", &function, 12000, 0, &found), cudaErrorNotSupported);
+  EXPECT_EQ(found, cudaDriverEntryPointSymbolNotFound);
+  const auto faults = take_faults();
+  ASSERT_EQ(faults.size(), 2u);
+  EXPECT_EQ(faults[0].kind, Fault::Kind::unsupported);
+  EXPECT_EQ(faults[0].text, "the virtual GPU lacks cudaGraphCreate");
+  EXPECT_EQ(faults[1].text, "the virtual GPU lacks the driver's cuMulticastCreate");
+}
+
+TEST_F(Runtime, EveryFunctionOfTheRealRuntimeIsThere) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> names(popen("nm -D --defined-only " PKB_REAL_RUNTIME, "r"), pclose);
+  ASSERT_NE(names, nullptr);
+  int functions = 0;
+  std::array<char, 512> line{};
+  while (std::fgets(line.data(), line.size(), names.get()) != nullptr) {
+    std::array<char, 256> name{};
+    char kind = 0;
+    if (std::sscanf(line.data(), "%*x %c %255[^@\n ]", &kind, name.data()) != 2 || kind != 'T') continue;
+    ++functions;
+    void* const found = dlsym(RTLD_DEFAULT, name.data());
+    EXPECT_NE(found, nullptr) << name.data();
+    Dl_info info{};
+    if (found != nullptr && dladdr(found, &info) != 0) {
+      EXPECT_THAT(info.dli_fname, testing::Not(HasSubstr("libcudart"))) << name.data();
+    }
+  }
+  EXPECT_GT(functions, 400);
+}
+
+TEST_F(Runtime, SharedSegmentsAreDeviceMemoryOfTheirOwner) {
+  alignas(256) std::array<float, 64> mine{}, theirs{};
+  theirs.fill(2);
+  register_memory(mine.data(), sizeof(mine), "output out of rank 1", 1);
+  register_memory(theirs.data(), sizeof(theirs), "input in of rank 2", 2);
+  EXPECT_THROW(register_memory(&mine[3], 4, "overlapping", 0), std::invalid_argument);
+  cudaPointerAttributes attributes;
+  ASSERT_EQ(cudaPointerGetAttributes(&attributes, &mine[5]), cudaSuccess);
+  EXPECT_EQ(attributes.type, cudaMemoryTypeDevice);
+  EXPECT_EQ(cudaFree(mine.data()), cudaErrorInvalidValue);
+  KERNELS(vector_add)(theirs.data(), theirs.data(), mine.data(), 64, nullptr);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(mine[63], 4);
+  const Counters counters = take_counters();
+  EXPECT_EQ(counters.read_from, (std::vector<std::uint64_t>{0, 0, 512}));
+  EXPECT_EQ(counters.written_to, (std::vector<std::uint64_t>{0, 256, 0}));
+  unregister_memory(mine.data());
+  unregister_memory(theirs.data());
+  EXPECT_THROW(unregister_memory(theirs.data()), std::invalid_argument);
+}
+
+TEST_F(Runtime, DeadlockOfAGridThatDoesNotFitIsVisible) {
+  const int fits = KERNELS(meet_capacity)();
+  unsigned* memory = nullptr;
+  ASSERT_EQ(cudaMallocHost(reinterpret_cast<void**>(&memory), 4096 * sizeof(unsigned)), cudaSuccess);
+  std::memset(memory, 0, 4096 * sizeof(unsigned));
+  const auto launches = std::atomic_ref(status.launches).load();
+  KERNELS(meet)(memory, memory + 1, static_cast<unsigned>(fits) + 1, nullptr);
+  const auto deadline = std::chrono::steady_clock::now() + 20s;
+  while (std::strstr(status.waits, "meet_kernel") == nullptr && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_EQ(std::atomic_ref(status.polling).load(), 1u);
+  EXPECT_EQ(std::atomic_ref(status.launches).load(), launches + 1);
+  EXPECT_THAT(status.waits, HasSubstr("1 of its 265 blocks cannot start before others end"));
+  EXPECT_THAT(status.waits, HasSubstr("conformance_kernels.cu:"));
+  std::atomic_ref(memory[0]).fetch_add(1);  // stands in for the block that has no room
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+}
+
+TEST_F(Runtime, SeedsChangeTheOrderOfBlocks) {
+  std::vector<unsigned> order(300), last;
+  unsigned* memory = nullptr;
+  ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&memory), 301 * sizeof(unsigned)), cudaSuccess);
+  for (const std::uint64_t seed : {0, 1, 2}) {
+    set_seed(seed);
+    ASSERT_EQ(cudaMemset(memory, 0, 301 * sizeof(unsigned)), cudaSuccess);
+    KERNELS(number_blocks)(memory + 1, memory, 300, nullptr);
+    ASSERT_EQ(cudaMemcpy(order.data(), memory + 1, 1200, cudaMemcpyDeviceToHost), cudaSuccess);
+    for (unsigned i = 0; i < 300; ++i) ASSERT_EQ(order[i], i + 1);
+  }
+  set_seed(0);
+}
+
+TEST_F(Runtime, LimitsAndPropertiesAreTheChips) {
+  cudaDeviceProp properties;
+  ASSERT_EQ(cudaGetDeviceProperties(&properties, 0), cudaSuccess);
+  EXPECT_STREQ(properties.name, "NVIDIA H200");
+  EXPECT_EQ(properties.multiProcessorCount, 132);
+  EXPECT_EQ(properties.sharedMemPerBlockOptin, 227u * 1024);
+  EXPECT_EQ(properties.maxThreadsPerMultiProcessor, 2048);
+  EXPECT_EQ(cudaGetDeviceProperties(&properties, 1), cudaErrorInvalidDevice);
+  EXPECT_STREQ(cudaGetErrorName(cudaErrorInvalidDevice), "cudaErrorInvalidDevice");
+  EXPECT_STREQ(cudaGetErrorString(cudaErrorInvalidDevice), "invalid device ordinal");
+  EXPECT_STREQ(cudaGetErrorName(static_cast<cudaError_t>(12345)), "unrecognized error code");
+  std::size_t free_bytes = 0, total = 0;
+  void* memory = nullptr;
+  ASSERT_EQ(cudaMalloc(&memory, 1'000'000), cudaSuccess);
+  ASSERT_EQ(cudaMemGetInfo(&free_bytes, &total), cudaSuccess);
+  EXPECT_EQ(total - free_bytes, 1'000'000u);
+}
+
+TEST_F(Runtime, FreshMemoryIsNotZero) {
+  int* memory = nullptr;
+  ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&memory), 64), cudaSuccess);
+  EXPECT_NE(memory[0], 0);
+  EXPECT_NE(memory[15], 0);
+}
+
+ptx::Embedded embedded(const std::string& target) {
+  return {.architecture = 90, .text = ".version 8.0\n.target " + target + "\n.address_size 64\n"};
+}
+
+TEST(Modules, TheNewestPtxThatTheChipRunsIsChosen) {
+  const std::vector<ptx::Embedded> texts{embedded("sm_80"), embedded("sm_90"), embedded("sm_90a"), embedded("sm_100")};
+  EXPECT_EQ(choose_ptx(texts, find_chip("h200")), &texts[2]);
+  EXPECT_EQ(choose_ptx(texts, find_chip("b200")), &texts[3]);
+  EXPECT_EQ(choose_ptx(std::span(texts).subspan(2, 1), find_chip("b200")), nullptr);  // sm_90a is for 9.0 alone
+  EXPECT_EQ(choose_ptx(std::span(texts).subspan(3, 1), find_chip("h200")), nullptr);
+}
+
+TEST(Exchange, TwoProcessesPassFlags) {
+  EXPECT_LT(exchange_round(2, 200, 60s), 20ms);
+}
+
+TEST(Exchange, FourProcessesPassFlags) {
+  EXPECT_LT(exchange_round(4, 100, 60s), 40ms);
+}
+
+TEST(Exchange, AMissingProcessIsNoticed) {
+  // A ring of one rank passes its number to itself; with an impossible deadline the run must not be awaited.
+  EXPECT_THROW(exchange_round(2, 1'000'000, 0s), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace pkb::virtual_gpu
