@@ -32,8 +32,7 @@ std::string error(const std::string& image) {
 
 template <class T>
 std::string with(std::string image, std::size_t offset, T value) {
-  std::memcpy(image.data() + offset, &value, sizeof value);
-  return image;
+  return image.replace(offset, sizeof value, reinterpret_cast<const char*>(&value), sizeof value);
 }
 
 class Compression : public testing::TestWithParam<const char*> {};
