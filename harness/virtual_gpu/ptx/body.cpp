@@ -180,7 +180,7 @@ void BodyParser::instruction() {
   const std::string_view name = family(opcode.text);
   const bool call = name == "call";
   bool callee_seen = false;
-  statement.operands.reserve(4);
+  statement.operands.reserve(3);
   do {
     Operand& out = statement.operands.emplace_back();
     if (call)
