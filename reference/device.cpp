@@ -28,7 +28,8 @@ struct OwnStream {
     check(cudaDeviceGetDefaultMemPool(&pool, current_device()), "cudaDeviceGetDefaultMemPool");
     std::uint64_t keep_all = UINT64_MAX;
     check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_all), "cudaMemPoolSetAttribute");
-    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    // Ordered with the legacy default stream, so that a caller's plain cudaMemcpy needs no event.
+    check(cudaStreamCreate(&stream), "cudaStreamCreate");
   }
 };
 

@@ -27,8 +27,6 @@
 /// derived from TakesIntegers is also called with the integer dtypes, in their own type.
 namespace pkb::ref {
 
-struct TakesIntegers {};
-
 namespace detail {
 
 template <class T, int N>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,7 +18,7 @@
 #endif
 
 /// Reductions along dimensions from one functor for host and cuda; for .cu files. The functor has an identity and
-/// combines two values of the compute type (float for bf16, fp16 and fp32):
+/// combines two values of the compute type (float for bf16, fp16 and fp32); TakesIntegers as for `map`:
 ///
 ///     struct Sum {
 ///       template <class F> PKB_HD static F identity() { return 0; }
@@ -131,7 +132,7 @@ Tensor reduce(Op op, const Tensor& in, const ReduceOptions& options = {}) {
   const detail::ReduceWalk walk = detail::reduce_walk(in, options.dimensions, options.keep, shape);
   Tensor out = Tensor::empty(std::move(shape), in.dtype(), in.place());
   if (out.numel() == 0) return out;
-  visit_numeric(in.dtype(), "reduce", [&](auto type) {
+  const auto run = [&](auto type) {
     using T = typename decltype(type)::type;
 #if defined(__CUDACC__)
     if (in.place() == Place::cuda) return detail::reduce_on_cuda(op, out.as<T>(), in.as<const T>(), walk);
@@ -143,7 +144,11 @@ Tensor reduce(Op op, const Tensor& in, const ReduceOptions& options = {}) {
                      out.as<T>()[o] = store<T>(detail::fold(op, in.as<const T>() + detail::offset_of(walk.outer, o),
                                                             walk.inner, 0, walk.inner.count));
                  });
-  });
+  };
+  if constexpr (std::is_base_of_v<TakesIntegers, Op>)
+    visit_numeric(in.dtype(), "reduce", run);
+  else
+    visit_floating(in.dtype(), "reduce", run);
   return out;
 }
 

@@ -122,6 +122,9 @@ PKB_HD T store(From x) {
   }
 }
 
+/// Base of functors for `map` and `reduce` that are also to be called with integer dtypes.
+struct TakesIntegers {};
+
 template <class T>
 struct Type {
   using type = T;

@@ -61,8 +61,7 @@ class NcclCommunicator final : public Communicator {
     MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, mpi);
     check(ncclCommInitRank(&x_comm, size, id, rank), "ncclCommInitRank");
   }
-  // Abort rather than destroy: it does not wait for ranks that failed.
-  ~NcclCommunicator() override { ncclCommAbort(x_comm); }
+  ~NcclCommunicator() override { ncclCommDestroy(x_comm); }
 
   void all_reduce(Tensor& tensor, Reduce op) override {
     check(ncclAllReduce(tensor.data(), tensor.data(), count_of(tensor), nccl_type(tensor.dtype()), nccl_op(op), x_comm,

@@ -14,5 +14,7 @@ void with_ranks(int ranks, const ContextOptions& options, const std::function<vo
 
 /// GPUs that CUDA offers here; 0 without a driver.
 int gpus();
+/// Makes GPU `index` this thread's device.
+void use_gpu(int index);
 
 }  // namespace pkb::ref::testing
