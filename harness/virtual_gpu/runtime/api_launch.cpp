@@ -71,9 +71,14 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**
   });
 }
 
+// <<<...>>> says invalid value where cudaLaunchKernel says invalid configuration (CUDA 13.0 on an H200).
 extern "C" cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                                           std::size_t shared, cudaStream_t stream) {
-  return cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
+  return call([&](Device& device) {
+    const cudaError_t error = launch(device, {.function = kernel, .grid = grid, .block = block,
+                                              .arguments = arguments, .dynamic_shared = shared, .stream = stream});
+    return error == cudaErrorInvalidConfiguration ? cudaErrorInvalidValue : error;
+  });
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,

@@ -85,6 +85,10 @@ std::vector<int> integers(std::size_t count, int low, int high, std::uint32_t se
 
 class Cuda : public testing::Test {
  protected:
+  // By default the driver loads a kernel at its first launch, which waits for the kernels that run: one of those
+  // that spins until the other is launched would spin forever.
+  static void SetUpTestSuite() { setenv("CUDA_MODULE_LOADING", "EAGER", 1); }
+
   void SetUp() override {
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) GTEST_SKIP() << "no GPU";
@@ -423,13 +427,13 @@ TEST_F(Streams, OfEachHostThread) {
 TEST_F(Launches, AreCheckedAgainstTheLimits) {
   const auto launch = KERNELS(launch_empty);
   EXPECT_CUDA(launch(1, 1, 0));
-  EXPECT_EQ(launch(0, 1, 0), cudaErrorInvalidConfiguration);
-  EXPECT_EQ(launch(1, 0, 0), cudaErrorInvalidConfiguration);
-  EXPECT_EQ(launch(1, 1025, 0), cudaErrorInvalidConfiguration);
-  EXPECT_EQ(launch(1, dim3(1, 1, 65), 0), cudaErrorInvalidConfiguration);
-  EXPECT_EQ(launch(1, dim3(32, 64), 0), cudaErrorInvalidConfiguration);
-  EXPECT_EQ(launch(dim3(1, 65536), 1, 0), cudaErrorInvalidConfiguration);
-  EXPECT_EQ(launch(0x80000000u, 1, 0), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(launch(0, 1, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(launch(1, 0, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(launch(1, 1025, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(launch(1, dim3(1, 1, 65), 0), cudaErrorInvalidValue);
+  EXPECT_EQ(launch(1, dim3(32, 64), 0), cudaErrorInvalidValue);
+  EXPECT_EQ(launch(dim3(1, 65536), 1, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(launch(0x80000000u, 1, 0), cudaErrorInvalidValue);
   EXPECT_CUDA(launch(1, 1, 48 * 1024));
   EXPECT_EQ(launch(1, 1, 48 * 1024 + 1), cudaErrorInvalidValue);
   EXPECT_CUDA(cudaDeviceSynchronize());

@@ -19,6 +19,9 @@ using namespace pkb::virtual_gpu;
 
 extern "C" {
 
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared,
+                               cudaStream_t stream);
+
 PKB_PER_THREAD_WAITING(cudaMemcpy, (void* to, const void* from, std::size_t count, cudaMemcpyKind kind),
                        (to, from, count, kind, cudaStreamPerThread))
 PKB_PER_THREAD_WAITING(cudaMemcpy2D,
@@ -81,7 +84,7 @@ PKB_PER_THREAD(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t function, 
 
 cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                                     std::size_t shared, cudaStream_t stream) {
-  return cudaLaunchKernel(kernel, grid, block, arguments, shared, per_thread(stream));
+  return __cudaLaunchKernel(kernel, grid, block, arguments, shared, per_thread(stream));
 }
 
 cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t* config, const void* function, void** arguments) {

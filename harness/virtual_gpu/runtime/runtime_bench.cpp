@@ -29,7 +29,7 @@ void launch_and_wait(benchmark::State& state) {
     check(cudaDeviceSynchronize());
   }
 }
-BENCHMARK(launch_and_wait);
+BENCHMARK(launch_and_wait)->UseRealTime();
 
 void launches_in_a_row(benchmark::State& state) {
   const auto launch = KERNELS(launch_empty);
@@ -39,7 +39,7 @@ void launches_in_a_row(benchmark::State& state) {
   }
   state.SetItemsProcessed(1000 * state.iterations());
 }
-BENCHMARK(launches_in_a_row)->Unit(benchmark::kMillisecond);
+BENCHMARK(launches_in_a_row)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 void small_blocks(benchmark::State& state) {
   const auto blocks = static_cast<unsigned>(state.range(0));
@@ -53,7 +53,7 @@ void small_blocks(benchmark::State& state) {
   state.SetItemsProcessed(blocks * state.iterations());
   check(cudaFree(memory));
 }
-BENCHMARK(small_blocks)->Arg(20'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(small_blocks)->Arg(20'000)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 // All blocks that the chip holds meet at a counter: each of them polls until the last has come.
 void resident_blocks_meet(benchmark::State& state) {
@@ -68,7 +68,7 @@ void resident_blocks_meet(benchmark::State& state) {
   }
   check(cudaFree(memory));
 }
-BENCHMARK(resident_blocks_meet)->Unit(benchmark::kMillisecond);
+BENCHMARK(resident_blocks_meet)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 // A number passes round a ring of processes; the time is that of one round.
 void exchange_between_processes(benchmark::State& state) {
