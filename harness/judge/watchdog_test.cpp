@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/watchdog.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace pkb::judge {
+namespace {
+
+using Rank = DeadlockWatch::Rank;
+
+Rank polls(std::uint64_t progress) { return {.waits_for_others = false, .device = {.progress = progress, .polling = true, .waits = {}}}; }
+Rank works(std::uint64_t progress) { return {.waits_for_others = false, .device = {.progress = progress, .polling = false, .waits = {}}}; }
+Rank answered(std::uint64_t progress) { return {.waits_for_others = true, .device = {.progress = progress, .polling = false, .waits = {}}}; }
+
+/// Samples every 100 ms from time 0; the number of the first that finds a deadlock, or -1.
+int first_alarm(const std::vector<std::vector<Rank>>& samples) {
+  DeadlockWatch watch;
+  DeadlockWatch::Clock::time_point now{};
+  for (std::size_t i = 0; i < samples.size(); ++i, now += std::chrono::milliseconds(100))
+    if (watch.is_deadlocked(now, samples[i])) return static_cast<int>(i);
+  return -1;
+}
+
+TEST(DeadlockWatch, FindsRanksThatOnlyPoll) {
+  // The first sample has no predecessor; quiet from the second at 0.1 s on, for 1 s.
+  EXPECT_EQ(first_alarm(std::vector<std::vector<Rank>>(20, {polls(5), answered(7)})), 11);
+}
+
+TEST(DeadlockWatch, IsSilentWhileARankWorks) {
+  EXPECT_EQ(first_alarm(std::vector<std::vector<Rank>>(50, {polls(5), works(7)})), -1);
+}
+
+TEST(DeadlockWatch, IsSilentWhenAllHaveAnswered) {
+  EXPECT_EQ(first_alarm(std::vector<std::vector<Rank>>(50, {answered(5), answered(7)})), -1);
+}
+
+TEST(DeadlockWatch, StartsAgainAfterEachProgress) {
+  std::vector<std::vector<Rank>> samples(10, {polls(5), polls(7)});
+  samples.insert(samples.end(), 12, {polls(5), polls(8)});
+  EXPECT_EQ(first_alarm(samples), 20);  // progress is seen in sample 10, quiet from 11 on
+}
+
+TEST(StatusPages, ShowWhatARankWrites) {
+  const auto memory = device::virtual_memory();
+  std::vector<device::Segment> pages;
+  pages.push_back(memory->create(sizeof(virtual_gpu::Status)));
+  auto* page = reinterpret_cast<virtual_gpu::Status*>(pages[0].data());
+  page->progress = 42;
+  std::strcpy(page->waits, "block 0 at a.cu:7");
+  const StatusPages status(std::move(pages));
+  EXPECT_EQ(status.read(0).progress, 42u);
+  EXPECT_FALSE(status.read(0).polling);
+  EXPECT_EQ(status.read(0).waits, "");
+  page->polling = 1;
+  EXPECT_EQ(status.read(0).waits, "block 0 at a.cu:7");
+  // A hostile worker: no end of the text, escape sequences.
+  std::memset(page->waits, '\x1B', sizeof page->waits);
+  EXPECT_EQ(status.read(0).waits, std::string(sizeof page->waits, '?'));
+}
+
+}  // namespace
+}  // namespace pkb::judge
