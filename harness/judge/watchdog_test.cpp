@@ -39,7 +39,7 @@ TEST(DeadlockWatch, IsSilentWhenAllHaveAnswered) {
 TEST(DeadlockWatch, StartsAgainAfterEachProgress) {
   std::vector<std::vector<Rank>> samples(10, {polls(5), polls(7)});
   samples.insert(samples.end(), 12, {polls(5), polls(8)});
-  EXPECT_EQ(first_alarm(samples), 20);  // progress is seen in sample 10, quiet from 11 on
+  EXPECT_EQ(first_alarm(samples), 21);  // progress is seen in sample 10, quiet from 11 on
 }
 
 TEST(StatusPages, ShowWhatARankWrites) {
