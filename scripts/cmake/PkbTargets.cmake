@@ -35,8 +35,10 @@ function(pkb_test name)
       ENVIRONMENT "OPENBLAS_NUM_THREADS=1")
   else()
     target_link_libraries(${name} PRIVATE GTest::gtest_main)
-    gtest_discover_tests(${name} TEST_PREFIX ${name}. PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 120
-                         DISCOVERY_TIMEOUT 60)
+    # An empty value would vanish from the list of properties and shift the others.
+    set(labels "unit;${arg_LABELS}")
+    gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
+                         PROPERTIES TIMEOUT 120 LABELS "${labels}")
   endif()
 endfunction()
 

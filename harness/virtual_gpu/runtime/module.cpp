@@ -114,8 +114,8 @@ void Module::link() {
         throw ModuleError(fmt::format("variable {} holds the address of {}, which the module does not define", variable.name,
                                       relocation.symbol));
       }
-      const std::uint64_t value = symbol->second + relocation.addend;
-      std::memcpy(reinterpret_cast<std::byte*>(x_symbols[variable.name]) + relocation.offset, &value, sizeof(value));
+      const std::uint64_t value = (symbol->second + relocation.addend) >> relocation.shift;
+      std::memcpy(reinterpret_cast<std::byte*>(x_symbols[variable.name]) + relocation.offset, &value, relocation.bytes);
     }
   }
   for (const VariableEntry* managed : x_managed) {
