@@ -20,7 +20,7 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
 template <class T> T add(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return canonical(a + b);
+  if constexpr (std::is_floating_point_v<T>) return pass_nan(a + b, a, b);
   else return a + b;
 }
 float add_flushed(float a, float b) { return flush(canonical(flush(a) + flush(b))); }

@@ -70,6 +70,8 @@ class BlockState {
   void count_global(std::uint32_t slot, std::uint64_t bytes, bool write) {
     (write ? x_written : x_read)[x_ranges[slot].owner] += bytes;
   }
+  /// Whether an allocation holds the byte at `address`.
+  bool holds(std::uint64_t address) const { return Memory::find(*x_allocations, address) != nullptr; }
   /// What lies at or next to an address that no allocation holds: "12 bytes after the end of ...".
   std::string describe(std::uint64_t address, std::uint64_t bytes) const;
 

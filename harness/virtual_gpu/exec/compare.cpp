@@ -46,6 +46,12 @@ template <class H, bool (*f)(float, float), int Shift> bool half_of_two(std::uin
   return f(to_float(H{static_cast<std::uint16_t>(a >> Shift)}), to_float(H{static_cast<std::uint16_t>(b >> Shift)}));
 }
 
+float flushed_half(Half a) { return std::fabs(to_float(a)) < 0x1p-14f ? 0.0f : to_float(a); }
+template <bool (*f)(float, float)> bool flushed_halves(Half a, Half b) { return f(flushed_half(a), flushed_half(b)); }
+template <bool (*f)(float, float), int Shift> bool flushed_half_of_two(std::uint32_t a, std::uint32_t b) {
+  return flushed_halves<f>(Half{static_cast<std::uint16_t>(a >> Shift)}, Half{static_cast<std::uint16_t>(b >> Shift)});
+}
+
 /// One comparison of a type: what setp and set are made of.
 struct Comparison {
   std::string name;  ///< "lt.f32", "lt.ftz.f32"
@@ -76,10 +82,10 @@ class Comparisons {
     add_floats<double>("f64");
     add_flushed("ftz.f32");
     add_halves<Half>("f16");
-    add_halves<Half>("ftz.f16");
+    add_flushed_halves("ftz.f16");
     add_halves<Brain>("bf16");
     add_packed<Half>("f16x2");
-    add_packed<Half>("ftz.f16x2");
+    add_flushed_packed("ftz.f16x2");
     add_packed<Brain>("bf16x2");
   }
   const Comparison* find(const std::string& name) const {
@@ -112,6 +118,14 @@ class Comparisons {
   template <class H> void add_packed(const std::string& type) {
     add_each([&]<bool (*f)(float, float)>(const char* test) {
       x_all.push_back({test + type, kHandler<half_of_two<H, f, 0>>, Slot::word, kHandler<half_of_two<H, f, 16>>});
+    });
+  }
+  void add_flushed_halves(const std::string& type) {
+    add_each([&]<bool (*f)(float, float)>(const char* test) { add<flushed_halves<f>>(test + type); });
+  }
+  void add_flushed_packed(const std::string& type) {
+    add_each([&]<bool (*f)(float, float)>(const char* test) {
+      x_all.push_back({test + type, kHandler<flushed_half_of_two<f, 0>>, Slot::word, kHandler<flushed_half_of_two<f, 16>>});
     });
   }
   template <class Add> void add_each(Add add_one) {

@@ -137,6 +137,33 @@ void ret(Warp& warp, const Instruction&) {
   warp.enter(caller, back);
 }
 
+/// A string of the device's memory, for messages.
+std::string text_at(Warp& warp, std::uint64_t address) {
+  std::string text;
+  for (std::uint64_t i = 0; i < 1000 && warp.block().holds(address + i); ++i) {
+    const char c = *reinterpret_cast<const char*>(address + i);
+    if (c == 0) break;
+    text += c;
+  }
+  return text;
+}
+
+// __assertfail(message, file, line, function, character size): arguments as in CallList.
+void fail_assertion(Warp& warp, const Instruction& in) {
+  const int lane = warp.first_lane();
+  const CallList list(warp.block().kernel(), in);
+  const auto argument = [&](std::size_t index) {
+    std::uint64_t value = 0;
+    const Kernel::Parameter& place = list.values.at(list.returns + index);
+    if (const std::byte* at = warp.local(lane, warp.frame().local_base + place.offset, place.bytes); at != nullptr)
+      std::memcpy(&value, at, std::min<std::size_t>(place.bytes, sizeof value));
+    return value;
+  };
+  warp.fault(in, lane, Fault::Kind::assertion, 0,
+             fmt::format("assertion `{}` failed at {}:{} in {}", text_at(warp, argument(0)), text_at(warp, argument(1)),
+                         static_cast<std::uint32_t>(argument(2)), text_at(warp, argument(3))));
+}
+
 void trap(Warp& warp, const Instruction& in) {
   warp.fault(in, warp.first_lane(), Fault::Kind::trap, 0, "trap");
 }
@@ -188,9 +215,10 @@ void build_call(Decoder& decoder, const ptx::Statement& statement, const Entry&)
   const auto count = static_cast<std::uint16_t>((list.size() - 1) / 2);
   const bool indirect = callee.kind == Kind::reg;
   const std::uint32_t address = indirect ? decoder.source(callee, Slot::quad) : 0;
-  const std::uint32_t function = indirect ? 0 : decoder.function_index(callee.name);
+  const bool assertion = callee.name == "__assertfail" && count == 5 && list[0] == 0;
+  const std::uint32_t function = indirect || assertion ? 0 : decoder.function_index(callee.name);
   if (indirect) decoder.add_all_functions();
-  Instruction& in = decoder.emit_jump(indirect ? call_indirect : call);
+  Instruction& in = decoder.emit_jump(assertion ? fail_assertion : indirect ? call_indirect : call);
   in.a = address;
   in.target = static_cast<std::int32_t>(function);
   in.count = count;

@@ -89,6 +89,19 @@ template <> Half from_double<Half>(double value, Rounding rounding) { return to_
 template <> Brain from_double<Brain>(double value, Rounding rounding) { return to_brain(value, rounding); }
 template <> double from_double<double>(double value, Rounding) { return value; }
 
+/// A NaN that narrows keeps its sign and the top of its payload, made quiet, unless it comes from f32 or less.
+template <class To> To narrowed_nan(double value) {
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(value) | 1ull << 51;
+  const auto top = [bits](int fraction, int width) {
+    const std::uint64_t exponent = ((1ull << (width - 1 - fraction)) - 1) << fraction;
+    return bits >> 63 << (width - 1) | exponent | (bits << 12 >> 12 >> (52 - fraction));
+  };
+  if constexpr (std::is_same_v<To, float>) return std::bit_cast<float>(static_cast<std::uint32_t>(top(23, 32)));
+  else if constexpr (std::is_same_v<To, Half>) return {static_cast<std::uint16_t>(top(10, 16))};
+  else if constexpr (std::is_same_v<To, Brain>) return {static_cast<std::uint16_t>(top(7, 16))};
+  else return std::bit_cast<double>(bits);
+}
+
 /// A 64-bit integer is the only value that a double cannot hold.
 double to_double(Integer value, Rounding rounding) {
   const double nearest = static_cast<double>(value);
@@ -147,6 +160,7 @@ void float_to_float(Warp& warp, const Instruction& in) {
     double value = widened(request.flush ? flushed(a[lane]) : a[lane]);
     if (request.to_integer_value) value = round_to_whole(value, request.rounding);
     if (request.saturate) value = value > 0 ? (value < 1 ? value : 1.0) : 0.0;
+    if (std::is_same_v<From, double> && value != value) return narrowed_nan<To>(value);
     const To result = from_double<To>(value, request.rounding);
     return request.flush ? flushed(result) : result;
   });
@@ -155,10 +169,10 @@ void float_to_float(Warp& warp, const Instruction& in) {
 // The frequent ones.
 template <class To, class From> To plain(From a) { return static_cast<To>(a); }
 float half_to_float(Half a) { return canonical(to_float(a)); }
-float brain_to_float(Brain a) { return canonical(to_float(a)); }
+float brain_to_float(Brain a) { return to_float(a); }
 Half float_to_half(float a) { return to_half(a); }
 Brain float_to_brain(float a) { return to_brain(a); }
-float double_to_float(double a) { return canonical(static_cast<float>(a)); }
+float double_to_float(double a) { return static_cast<float>(a); }
 double float_to_double(float a) { return a; }
 float saturate_float(float a) { return saturate(a); }
 std::int32_t truncate_to_int(float a) {

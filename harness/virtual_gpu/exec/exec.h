@@ -99,6 +99,9 @@ struct Launch {
   int ranks = 1;   ///< size of Counters::read_from
   int rank = 0;
   std::uint32_t sm_count = 132;
+  /// Cooperative launches: zeroed global memory for the grid's barrier, which cooperative groups find in %envreg1
+  /// and %envreg2; 0 for other launches.
+  std::uint64_t grid_workspace = 0;
 };
 
 /// A resident block: its shared memory, barriers and warps. Used by one thread at a time. The launch and the

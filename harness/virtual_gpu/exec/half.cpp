@@ -28,9 +28,9 @@ template <class H> H fma(H a, H b, H c) {
   return rounded<H>(to_odd_float(fma_to_odd(to_float(a), to_float(b), to_float(c))));
 }
 
-template <class H> H neg(H a) { return {static_cast<u16>(a.bits ^ 0x8000)}; }
-template <class H> H abs(H a) { return {static_cast<u16>(a.bits & 0x7fff)}; }
 template <class H> bool is_nan(H a) { return to_float(a) != to_float(a); }
+template <class H> H neg(H a) { return is_nan(a) ? H{kNan16} : H{static_cast<u16>(a.bits ^ 0x8000)}; }
+template <class H> H abs(H a) { return is_nan(a) ? H{kNan16} : H{static_cast<u16>(a.bits & 0x7fff)}; }
 
 template <class H> H min(H a, H b) {
   const float x = to_float(a), y = to_float(b);
@@ -45,7 +45,8 @@ template <class H> H max(H a, H b) {
 template <class H> H min_nan(H a, H b) { return is_nan(a) || is_nan(b) ? H{kNan16} : min(a, b); }
 template <class H> H max_nan(H a, H b) { return is_nan(a) || is_nan(b) ? H{kNan16} : max(a, b); }
 template <class H, H (*f)(H, H)> H xor_sign(H a, H b) {
-  return {static_cast<u16>((f(abs(a), abs(b)).bits & 0x7fff) | ((a.bits ^ b.bits) & 0x8000))};
+  const H magnitude = f(abs(a), abs(b));
+  return is_nan(magnitude) ? H{kNan16} : H{static_cast<u16>(magnitude.bits | ((a.bits ^ b.bits) & 0x8000))};
 }
 
 Half flush(Half a) { return (a.bits & 0x7c00) == 0 ? Half{static_cast<u16>(a.bits & 0x8000)} : a; }
@@ -57,7 +58,16 @@ template <class H> H relu(H a) { return is_nan(a) ? H{kNan16} : to_float(a) > 0.
 
 template <class H, H (*f)(H)> H ftz1(H a) { return flush(f(flush(a))); }
 template <class H, H (*f)(H, H)> H ftz2(H a, H b) { return flush(f(flush(a), flush(b))); }
-template <class H, H (*f)(H, H, H)> H ftz3(H a, H b, H c) { return flush(f(flush(a), flush(b), flush(c))); }
+// What is below the least normal number before rounding is flushed, even if it rounds to that.
+Half flush(Half a, double exact) { return std::fabs(exact) < 0x1p-14 ? Half{static_cast<u16>(a.bits & 0x8000)} : a; }
+Half mul_ftz(Half a, Half b) {
+  a = flush(a), b = flush(b);
+  return flush(mul(a, b), double{to_float(a)} * double{to_float(b)});
+}
+Half fma_ftz(Half a, Half b, Half c) {
+  a = flush(a), b = flush(b), c = flush(c);
+  return flush(fma(a, b, c), fma_to_odd(to_float(a), to_float(b), to_float(c)));
+}
 template <class H, H (*f)(H, H)> H sat2(H a, H b) { return saturate(f(a, b)); }
 template <class H, H (*f)(H, H, H)> H sat3(H a, H b, H c) { return saturate(f(a, b, c)); }
 template <class H, H (*f)(H, H, H)> H relu3(H a, H b, H c) { return relu(f(a, b, c)); }
@@ -86,13 +96,14 @@ template <class H, H (*f)(H, H, H)> void add_three(Table& table, const std::stri
 
 template <class H, H (*f)(H, H)> void add_sum(Table& table, const std::string& name, const std::string& type) {
   for (const char* rounding : {"", ".rn"}) {
-    const std::string full = name + rounding;
-    add_two<H, f>(table, full, type);
-    add_two<H, sat2<H, f>>(table, full + ".sat", type);
-    if constexpr (std::is_same_v<H, Half>) {
-      add_two<H, ftz2<H, f>>(table, full + ".ftz", type);
-      add_two<H, sat2<H, ftz2<H, f>>>(table, full + ".ftz.sat", type);
-    }
+    add_two<H, f>(table, name + rounding, type);
+    add_two<H, sat2<H, f>>(table, name + rounding + ".sat", type);
+  }
+}
+template <Half (*ftz)(Half, Half)> void add_flushed_sum(Table& table, const std::string& name) {
+  for (const char* rounding : {"", ".rn"}) {
+    add_two<Half, ftz>(table, name + rounding + ".ftz", "f16");
+    add_two<Half, sat2<Half, ftz>>(table, name + rounding + ".ftz.sat", "f16");
   }
 }
 
@@ -112,9 +123,12 @@ template <class H> void add_type(Table& table, const std::string& type) {
   add_two<H, xor_sign<H, min<H>>>(table, "min.xorsign.abs", type);
   add_two<H, xor_sign<H, max<H>>>(table, "max.xorsign.abs", type);
   if constexpr (std::is_same_v<H, Half>) {
-    add_three<H, ftz3<H, fma<H>>>(table, "fma.rn.ftz", type);
-    add_three<H, sat3<H, ftz3<H, fma<H>>>>(table, "fma.rn.ftz.sat", type);
-    add_three<H, relu3<H, ftz3<H, fma<H>>>>(table, "fma.rn.ftz.relu", type);
+    add_flushed_sum<ftz2<H, add<H>>>(table, "add");
+    add_flushed_sum<ftz2<H, sub<H>>>(table, "sub");
+    add_flushed_sum<mul_ftz>(table, "mul");
+    add_three<H, fma_ftz>(table, "fma.rn.ftz", type);
+    add_three<H, sat3<H, fma_ftz>>(table, "fma.rn.ftz.sat", type);
+    add_three<H, relu3<H, fma_ftz>>(table, "fma.rn.ftz.relu", type);
     add_one<H, ftz1<H, neg<H>>>(table, "neg.ftz", type);
     add_one<H, ftz1<H, abs<H>>>(table, "abs.ftz", type);
     add_two<H, ftz2<H, min<H>>>(table, "min.ftz", type);

@@ -56,7 +56,7 @@ s32 add_sat(s32 a, s32 b) { return clamp(s64{a} + b); }
 s32 sub_sat(s32 a, s32 b) { return clamp(s64{a} - b); }
 s32 mad_hi_sat(s32 a, s32 b, s32 c) { return clamp(s64{mul_hi(a, b)} + c); }
 
-// Without a divisor the hardware's sequence yields all ones, and the dividend as remainder.
+// Without a divisor the hardware's sequences yield all ones.
 template <class T> T div(T a, T b) {
   if (b == 0) return static_cast<T>(~T{0});
   if constexpr (std::is_signed_v<T>)
@@ -64,7 +64,7 @@ template <class T> T div(T a, T b) {
   return static_cast<T>(a / b);
 }
 template <class T> T rem(T a, T b) {
-  if (b == 0) return a;
+  if (b == 0) return static_cast<T>(~T{0});
   if constexpr (std::is_signed_v<T>)
     if (b == T{-1}) return 0;
   return static_cast<T>(a % b);
@@ -105,10 +105,12 @@ template <class T, bool Shift> u32 bfind(T a) {
   return static_cast<u32>(Shift ? zeros : kBits<T> - 1 - zeros);
 }
 
-// Position and length are the low bytes of b and c. Past the top the field is filled with the field's sign: the bit
-// at min(position + length - 1, top).
+/// Position or length of a bit field: the low byte for 32 bits, all of it for 64, as the hardware has it.
+template <class T> u32 field_size(u32 a) { return sizeof(T) == 8 ? std::min(a, 255u) : a & 0xff; }
+
+// Past the top the field is filled with its sign: the bit at min(position + length - 1, top).
 template <class T> T bfe(T a, u32 b, u32 c) {
-  const u32 position = b & 0xff, length = c & 0xff;
+  const u32 position = field_size<T>(b), length = field_size<T>(c);
   constexpr u32 top = kBits<T> - 1;
   const auto bits = static_cast<Unsigned<T>>(a);
   if (length == 0) return 0;
@@ -121,7 +123,7 @@ template <class T> T bfe(T a, u32 b, u32 c) {
 }
 
 template <class T> T bfi(T a, T b, u32 c, u32 d) {
-  const u32 position = c & 0xff, length = d & 0xff;
+  const u32 position = field_size<T>(c), length = field_size<T>(d);
   if (length == 0 || position >= kBits<T>) return b;
   const T field = length >= kBits<T> ? ~T{0} : ~(~T{0} << length);
   return (b & ~(field << position)) | ((a & field) << position);
@@ -143,6 +145,7 @@ template <bool Wrapped> u32 bmsk(u32 a, u32 b) {
 
 // fns: position of the n-th set bit from `base` on, upwards when n > 0, downwards when n < 0.
 u32 fns(u32 mask, u32 base, s32 n) {
+  if (n == std::numeric_limits<s32>::min()) return 0;  // it has no opposite: the hardware's count begins at its end
   if (base > 31) return ~0u;
   if (n == 0) return (mask >> base & 1) != 0 ? base : ~0u;
   s32 left = n > 0 ? n : -n;
@@ -173,6 +176,19 @@ template <class T> void add_type(Table& table, const std::string& type) {
   if constexpr (std::is_signed_v<T>) table.add(lanes<neg<T>>("neg." + type), lanes<abs<T>>("abs." + type));
 }
 
+/// The same on both 16-bit halves of a register.
+template <class T, T (*f)(T, T)> u32 of_halves(u32 a, u32 b) {
+  const auto half = [=](int shift) {
+    return u32{static_cast<u16>(f(static_cast<T>(a >> shift), static_cast<T>(b >> shift)))} << shift;
+  };
+  return half(16) | half(0);
+}
+
+template <class T> void add_packed(Table& table, const std::string& type) {
+  table.add(lanes<of_halves<T, add<T>>>("add." + type), lanes<of_halves<T, min<T>>>("min." + type),
+            lanes<of_halves<T, max<T>>>("max." + type));
+}
+
 template <class T> void add_bits(Table& table, const std::string& type) {
   table.add(lanes<bfe<T>>("bfe." + type), one_by_one<bfind<T, false>>("bfind." + type),
             one_by_one<bfind<T, true>>("bfind.shiftamt." + type));
@@ -199,6 +215,8 @@ void add_integer(Table& table) {
   add_type<s32>(table, "s32");
   add_type<u64>(table, "u64");
   add_type<s64>(table, "s64");
+  add_packed<u16>(table, "u16x2");
+  add_packed<s16>(table, "s16x2");
   add_bits<u32>(table, "u32");
   add_bits<s32>(table, "s32");
   add_bits<u64>(table, "u64");

@@ -81,6 +81,8 @@ Word warps(const Warp& warp) { return (warp.block().thread_count() + kLanes - 1)
 Word sm(const Warp& warp) { return warp.block().sm(); }
 Word sms(const Warp& warp) { return warp.block().launch().sm_count; }
 Quad grid(const Warp& warp) { return warp.block().launch().id; }
+Word workspace_high(const Warp& warp) { return static_cast<Word>(warp.block().launch().grid_workspace >> 32); }
+Word workspace_low(const Warp& warp) { return static_cast<Word>(warp.block().launch().grid_workspace); }
 Word total_shared(const Warp& warp) { return static_cast<Word>(warp.block().shared_bytes()); }
 Word dynamic_shared(const Warp& warp) { return warp.block().launch().dynamic_shared; }
 Word zero(const Warp&) { return 0; }
@@ -145,6 +147,8 @@ constexpr Register kRegisters[] = {
     {"%cluster_nctaid.z", Slot::word, uniform<Word, cluster_size<&Dim3::z>>},
     {"%cluster_ctarank", Slot::word, uniform<Word, rank_in_cluster>},
     {"%cluster_nctarank", Slot::word, uniform<Word, blocks_of_cluster>},
+    {"%envreg1", Slot::word, uniform<Word, workspace_high>},
+    {"%envreg2", Slot::word, uniform<Word, workspace_low>},
     {"%total_smem_size", Slot::word, uniform<Word, total_shared>},
     {"%aggr_smem_size", Slot::word, uniform<Word, total_shared>},
     {"%dynamic_smem_size", Slot::word, uniform<Word, dynamic_shared>},
