@@ -65,7 +65,7 @@ class NewFile {
 };
 
 std::filesystem::path hidden_name(const std::filesystem::path& folder) {
-  return folder / ("." + new_id() + ".new");
+  return folder / fmt::format(".{}.new", new_id());
 }
 
 }  // namespace
