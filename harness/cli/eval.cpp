@@ -67,6 +67,18 @@ nlohmann::json description(const PreparedJob& prepared, const candidate::Compile
   };
 }
 
+/// Line information holds the folder that the compiler saw; a reader knows the candidate by its name alone.
+std::string without_folder(std::string text, const std::string& name) {
+  const std::string path_end = "/" + name;
+  for (std::size_t at = 0; (at = text.find(path_end, at)) != std::string::npos;) {
+    const std::size_t before = text.find_last_of(" (", at);
+    const std::size_t start = before == std::string::npos ? 0 : before + 1;
+    text.erase(start, at + 1 - start);
+    at = start + name.size();
+  }
+  return text;
+}
+
 nlohmann::json compile_failure(const candidate::CompileResult& compiled) {
   const std::string text = compiled.limit.empty() ? "nvcc refused it; its output follows" : compiled.limit;
   return {{"verdict", name_of(Verdict::compile_error)},
@@ -115,6 +127,9 @@ Exit evaluate(const EvalOptions& options) {
     }
     phases["launch"] = milliseconds_since(start) - judged;
     result.update(verdict);
+    for (nlohmann::json& diagnosis : result["diagnoses"])
+      diagnosis["text"] =
+          without_folder(diagnosis.at("text"), std::filesystem::path(options.file).filename());
   } else {
     result.update(compile_failure(compiled));
   }
