@@ -55,7 +55,9 @@ void show_gpu(Arguments& to, Arguments& environment, const Cell& cell) {
       add(to, {"--dev-bind", entry.path().string(), entry.path().string()});
   add(to, {"--ro-bind-try", "/sys", "/sys"});
   std::string folders;
-  for (const fs::path& folder : {runtime_folder(), fs::path(device::probe().driver_library).parent_path()}) {
+  // The driver's library may be a link in a system folder to where a container has mounted it.
+  const fs::path driver = fs::weakly_canonical(device::probe().driver_library).parent_path();
+  for (const fs::path& folder : {runtime_folder(), driver}) {
     if (folder.empty() || is_system_library_folder(folder)) continue;
     add(to, {"--ro-bind", fs::canonical(folder).string(), folder.string()});
     folders += fmt::format("{}{}", folders.empty() ? "" : ":", folder.string());
