@@ -11,16 +11,9 @@
 namespace pkb::device {
 namespace {
 
-/// Path of libcuda as the dynamic linker finds it, or why it does not.
-std::string find_driver(std::string& why_not) {
-  void* driver = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  if (driver == nullptr) {
-    why_not = fmt::format("no NVIDIA driver: {}", ::dlerror());
-    return {};
-  }
-  // Left open: CUDA does not survive being unloaded.
+std::string path_of(void* library) {
   link_map* map = nullptr;
-  return ::dlinfo(driver, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "libcuda.so.1";
+  return ::dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
 }
 
 }  // namespace
@@ -29,8 +22,13 @@ Probe probe() {
   Probe found;
   cudaRuntimeGetVersion(&found.runtime_version);
   found.mps_available = find_executable("nvidia-cuda-mps-control").has_value();
-  found.driver_library = find_driver(found.why_none);
-  if (found.driver_library.empty()) return found;
+  // Left open: CUDA does not survive being unloaded.
+  void* const driver = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (driver == nullptr) {
+    found.why_none = fmt::format("no NVIDIA driver: {}", ::dlerror());
+    return found;
+  }
+  found.driver_library = path_of(driver);
   cudaDriverGetVersion(&found.driver_version);
   int count = 0;
   if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) {
@@ -40,7 +38,6 @@ Probe probe() {
   using DeviceOf = int (*)(int*, int);
   using AttributeOf = int (*)(int*, int, int);
   constexpr int kExportsToDescriptor = 103;  // CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED
-  void* const driver = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   const auto device_of = reinterpret_cast<DeviceOf>(::dlsym(driver, "cuDeviceGet"));
   const auto attribute_of = reinterpret_cast<AttributeOf>(::dlsym(driver, "cuDeviceGetAttribute"));
   for (int ordinal = 0; ordinal < count; ++ordinal) {

@@ -33,6 +33,8 @@ std::uint64_t memory_of_worker(int ranks) {
 }
 
 Cell cell_for(const launch::Job& job) {
+  if (std::error_code error; !std::filesystem::is_regular_file(job.library, error))
+    throw EnvironmentError({.where = job.library.string(), .fault = "the compiled candidate is gone", .remedy = "run again"});
   Cell cell{.program = worker_program(job.device), .candidate = job.library, .gpu = job.device != launch::Device::virtual_gpu, .mps_pipes = {}};
   if (cell.gpu) {
     const char* const pipes = std::getenv("CUDA_MPS_PIPE_DIRECTORY");

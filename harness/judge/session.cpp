@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "harness/error/error.h"
 
 namespace pkb::judge {
@@ -11,6 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
+constexpr std::size_t kLongestWaits = 500;
 constexpr int kPollMilliseconds = 1;  ///< how long another judge's message may lie unnoticed
 constexpr auto kSampleInterval = 100ms;
 constexpr auto kTeardownDeadline = 30s, kDeathPatience = 2s;
@@ -21,6 +24,14 @@ std::vector<int> numbers_of(const std::vector<FileDescriptor>& descriptors) {
   std::vector<int> numbers;
   for (const FileDescriptor& each : descriptors) numbers.push_back(each.get());
   return numbers;
+}
+
+/// The lines of a status page within one sentence.
+std::string in_one_line(std::string lines) {
+  while (lines.ends_with('\n')) lines.pop_back();
+  if (lines.size() > kLongestWaits) lines = lines.substr(0, kLongestWaits) + "...";
+  std::ranges::replace(lines, '\n', ',');
+  return lines;
 }
 
 Verdict verdict_of(worker::Trouble::Kind kind) {
@@ -210,7 +221,7 @@ void Session::stop_all(Verdict verdict, const Phase& phase, const std::string& w
   const std::string others = answered.empty() ? "no rank has answered" : list_ranks(answered) + " had answered";
   for (int rank = 0; rank < x_options.ranks; ++rank) {
     if (x_agreement.events()[static_cast<std::size_t>(rank)]) continue;
-    const std::string waits = x_status.empty() ? "" : x_status.read(rank).waits;
+    const std::string waits = x_status.empty() ? "" : in_one_line(x_status.read(rank).waits);
     record(verdict, fmt::format("{}; {}{}{}", why, others, waits.empty() ? "" : "; it waits at: ", waits), phase, rank);
   }
   x_agreement.stop();

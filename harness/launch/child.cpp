@@ -52,6 +52,7 @@ void become(const Command& command, char* const* arguments, char* const* environ
     ::setrlimit(resource, &limit);
   }
   if (command.expendable) {
+    ::prctl(PR_SET_DUMPABLE, 1);  // a process that is not dumpable does not own its /proc files
     const int score = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (score >= 0 && ::write(score, "1000", 4) > 0) ::close(score);
   }

@@ -63,10 +63,18 @@ TEST(Child, ThatCannotBeExecutedIsAnError) {
 }
 
 TEST(Child, ThatIgnoresSigtermIsKilled) {
-  Child child({.arguments = {"/bin/sh", "-c", "trap '' TERM; while :; do sleep 1; done"}, .environment = {}});
-  EXPECT_TRUE(child.running());
+  const auto [read_end, write_end] = open_pipe();
+  Child child({.arguments = {"/bin/sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1; done"},
+               .environment = {"PATH=/usr/bin:/bin"},
+               .descriptors = {-1, write_end, -1}});
+  ::close(write_end);
+  CapturedOutput output(100);
+  while (output.text() != "ready\n") ASSERT_TRUE(output.drain(read_end));
+  ::close(read_end);
+  const auto start = std::chrono::steady_clock::now();
   child.end(200ms);
   EXPECT_FALSE(child.running());
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 200ms);
 }
 
 TEST(Child, EndsWithItsObjectAndTakesItsGroupAlong) {
