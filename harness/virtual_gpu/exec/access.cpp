@@ -20,15 +20,23 @@ void store_one(std::byte* to, T value) {
   __atomic_store_n(reinterpret_cast<T*>(to), value, __ATOMIC_RELEASE);
 }
 
-/// Whether lane i's address is the first's plus i * step.
-template <class A>
-bool in_steps(const A* addresses, A step) {
-  A differs = 0;
-  const A first = addresses[0];
-  A expected = first;
-  for (int lane = 0; lane < kLanes; ++lane) differs |= addresses[lane] ^ static_cast<A>(first + step * static_cast<A>(lane));
-  static_cast<void>(expected);
-  return differs == 0;
+/// Whether lane i's address is the first's plus i * step. The vector of differences is folded by hand: a reduction to
+/// one element costs more than all the rest.
+template <class A, A step>
+[[gnu::always_inline]] inline bool in_steps(const A* addresses) {
+  constexpr int kWidth = 32 / sizeof(A);
+  using Vector [[gnu::vector_size(32)]] = A;
+  using Halves [[gnu::vector_size(32)]] = std::uint64_t;
+  Vector offsets{}, differs{};
+  for (int i = 0; i < kWidth; ++i) offsets[i] = static_cast<A>(step * static_cast<A>(i));
+  const Vector first = offsets + addresses[0];
+  for (int lane = 0; lane < kLanes; lane += kWidth) {
+    Vector part;
+    std::memcpy(&part, addresses + lane, sizeof part);
+    differs |= part ^ (first + static_cast<A>(step * static_cast<A>(lane)));
+  }
+  const auto halves = reinterpret_cast<Halves>(differs);
+  return (halves[0] | halves[1] | halves[2] | halves[3]) == 0;
 }
 
 /// Widens what memory holds to the register, by sign for signed T.
@@ -36,6 +44,19 @@ template <class T, class Register>
 Register extend(T value) {
   if constexpr (std::is_signed_v<T>) return static_cast<Register>(static_cast<std::make_signed_t<Register>>(value));
   else return value;
+}
+
+// Kept apart from the fast path, which then needs no stack frame.
+template <class Space, class T, class Register>
+[[gnu::noinline]] void gather(Warp& warp, const Instruction& in) {
+  Register* d = warp.at<Register>(in.d);
+  const Accesses<Space> access(warp, in, sizeof(T), Access::read);
+  for (std::uint32_t left = warp.mask(); left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const std::byte* from = access(warp, in, lane, sizeof(T), Access::read);
+    if (from == nullptr) return;
+    d[lane] = extend<T, Register>(load_one<T>(from));
+  }
 }
 
 template <class Space, class T, class Register>
@@ -47,7 +68,7 @@ void load(Warp& warp, const Instruction& in) {
     const Address first = static_cast<Address>(addresses[0] + in.immediate);
     const Address step = static_cast<Address>(addresses[1] - addresses[0]);
     if (first % sizeof(T) == 0) {
-      if (step == sizeof(T) && in_steps<Address>(addresses, sizeof(T))) {
+      if (step == sizeof(T) && in_steps<Address, sizeof(T)>(addresses)) {
         if (const std::byte* from = Space::map(warp, in, first, kLanes * sizeof(T), Access::read)) [[likely]] {
           Space::account(warp, in, first, kLanes * sizeof(T), Access::read);
           const T* values = reinterpret_cast<const T*>(from);
@@ -55,7 +76,7 @@ void load(Warp& warp, const Instruction& in) {
           for (int lane = 0; lane < kLanes; ++lane) d[lane] = extend<T, Register>(values[lane]);
           return;
         }
-      } else if (step == 0 && in_steps<Address>(addresses, 0)) {
+      } else if (step == 0 && in_steps<Address, 0>(addresses)) {
         if (const std::byte* from = Space::map(warp, in, first, sizeof(T), Access::read)) [[likely]] {
           Space::account(warp, in, first, kLanes * sizeof(T), Access::read);
           const Register value = extend<T, Register>(load_one<T>(from));
@@ -65,13 +86,7 @@ void load(Warp& warp, const Instruction& in) {
       }
     }
   }
-  const Accesses<Space> access(warp, in, sizeof(T), Access::read);
-  for (std::uint32_t left = warp.mask(); left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
-    const std::byte* from = access(warp, in, lane, sizeof(T), Access::read);
-    if (from == nullptr) return;
-    d[lane] = extend<T, Register>(load_one<T>(from));
-  }
+  gather<Space, T, Register>(warp, in);
 }
 
 template <class Space, class T, class Register>
@@ -89,6 +104,18 @@ void load_vector(Warp& warp, const Instruction& in) {
 }
 
 template <class Space, class T, class Register>
+[[gnu::noinline]] void scatter(Warp& warp, const Instruction& in) {
+  const Register* values = warp.at<Register>(in.b);
+  const Accesses<Space> access(warp, in, sizeof(T), Access::write);
+  for (std::uint32_t left = warp.mask(); left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    std::byte* to = access(warp, in, lane, sizeof(T), Access::write);
+    if (to == nullptr) return;
+    store_one<T>(to, static_cast<T>(values[lane]));
+  }
+}
+
+template <class Space, class T, class Register>
 void store(Warp& warp, const Instruction& in) {
   using Address = typename Space::Address;
   const Address* addresses = warp.at<Address>(in.a);
@@ -97,7 +124,7 @@ void store(Warp& warp, const Instruction& in) {
   if (warp.mask() == kAllLanes && (in.flags & kStrong) == 0) {
     const Address first = static_cast<Address>(addresses[0] + in.immediate);
     const Address step = static_cast<Address>(addresses[1] - addresses[0]);
-    if (first % sizeof(T) == 0 && step == sizeof(T) && in_steps<Address>(addresses, sizeof(T))) {
+    if (first % sizeof(T) == 0 && step == sizeof(T) && in_steps<Address, sizeof(T)>(addresses)) {
       if (std::byte* to = Space::map(warp, in, first, kLanes * sizeof(T), Access::write)) [[likely]] {
         Space::account(warp, in, first, kLanes * sizeof(T), Access::write);
         T* out = reinterpret_cast<T*>(to);
@@ -107,13 +134,7 @@ void store(Warp& warp, const Instruction& in) {
       }
     }
   }
-  const Accesses<Space> access(warp, in, sizeof(T), Access::write);
-  for (std::uint32_t left = warp.mask(); left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
-    std::byte* to = access(warp, in, lane, sizeof(T), Access::write);
-    if (to == nullptr) return;
-    store_one<T>(to, static_cast<T>(values[lane]));
-  }
+  scatter<Space, T, Register>(warp, in);
 }
 
 template <class Space, class T, class Register>

@@ -11,6 +11,9 @@
 namespace pkb::virtual_gpu {
 namespace {
 
+// Instructions of a warp's turn. Neighbouring warps work on neighbouring memory, so turns are short.
+constexpr std::uint64_t kTurn = 256;
+
 Dim3 unflatten(std::uint64_t index, const Dim3& size) {
   return {static_cast<std::uint32_t>(index % size.x), static_cast<std::uint32_t>(index / size.x % size.y),
           static_cast<std::uint32_t>(index / (std::uint64_t{size.x} * size.y))};
@@ -33,6 +36,7 @@ BlockState::BlockState(const Launch& launch, Memory& memory, std::uint64_t linea
       x_sm(sm),
       x_index(unflatten(linear_index, launch.grid)),
       x_thread_count(static_cast<std::uint32_t>(launch.block.count())),
+      x_live_threads(x_thread_count),
       x_shared_bytes(std::max<std::uint64_t>(x_kernel.static_shared,
                                              x_kernel.dynamic_shared_offset + launch.dynamic_shared)),
       x_ranges(x_kernel.memory_accesses) {
@@ -75,7 +79,7 @@ Block::Outcome BlockState::run(std::uint32_t budget, std::uint64_t seed) {
       if (used[i] >= budget) continue;
       const std::uint64_t instructions = warp.warp_instructions(), progress = warp.progress_count();
       // A seed also cuts the warps' turns at different places.
-      const std::uint64_t turn = seed == 0 ? budget : 1 + next_random(seed) % budget;
+      const std::uint64_t turn = seed == 0 ? kTurn : 1 + next_random(seed) % (2 * kTurn);
       x_stops[i] = warp.run(static_cast<std::uint32_t>(std::min<std::uint64_t>(turn, budget - used[i])));
       used[i] += warp.warp_instructions() - instructions;
       if (x_stops[i] == Warp::Stop::fault) return Block::Outcome::fault;
@@ -152,6 +156,7 @@ std::string BlockState::describe(std::uint64_t address, std::uint64_t bytes) con
 }
 
 bool BlockState::complete(const Barrier& barrier) const {
+  if (barrier.threads == 0 && barrier.arrivals < x_live_threads) return false;
   std::uint32_t arrived = barrier.again;
   bool all = true;
   for (std::size_t i = 0; i < x_warps.size(); ++i) {
@@ -171,6 +176,7 @@ void BlockState::arrive(Warp& warp, const Instruction& in, const Arrival& arriva
   const auto lanes = static_cast<std::uint32_t>(std::popcount(warp.mask()));
   barrier.active = true;
   barrier.threads = arrival.threads;
+  barrier.arrivals += lanes;
   std::uint32_t& arrived = barrier.lanes[warp.index()];
   if ((arrived & warp.mask()) != 0) barrier.again += (warp.live() & ~warp.mask()) == 0 ? kLanes : lanes;
   arrived |= warp.mask();
@@ -183,7 +189,8 @@ void BlockState::arrive(Warp& warp, const Instruction& in, const Arrival& arriva
   if (complete(barrier)) release(arrival.id);
 }
 
-void BlockState::exited() {
+void BlockState::exited(std::uint32_t lanes) {
+  x_live_threads -= static_cast<std::uint32_t>(std::popcount(lanes));
   for (std::uint32_t id = 0; id < kBarriers; ++id)
     if (x_barriers[id].active && complete(x_barriers[id])) release(id);
 }
@@ -193,7 +200,7 @@ void BlockState::release(std::uint32_t id) {
   for (Warp& warp : x_warps)
     warp.release(id, [&](const Fragment& fragment) { finish_barrier(fragment, barrier); });
   barrier.active = false;
-  barrier.threads = barrier.again = barrier.holds = barrier.reducing = 0;
+  barrier.threads = barrier.arrivals = barrier.again = barrier.holds = barrier.reducing = 0;
   std::fill(barrier.lanes.begin(), barrier.lanes.end(), 0u);
 }
 

@@ -21,6 +21,7 @@ struct Barrier {
   bool active = false;
   std::uint32_t threads = 0;              ///< expected; 0: all of the block
   std::vector<std::uint32_t> lanes;       ///< arrived, by warp
+  std::uint32_t arrivals = 0;             ///< of threads, repeated ones included
   std::uint32_t again = 0;                ///< arrivals of threads that had arrived already
   std::uint32_t holds = 0;                ///< arrived threads whose predicate is true
   std::uint32_t reducing = 0;             ///< arrived threads that gave a predicate
@@ -83,8 +84,8 @@ class BlockState {
     std::uint32_t predicate = 0;
   };
   void arrive(Warp& warp, const Instruction& in, const Arrival& arrival);
-  /// Threads have exited: barriers may have become complete.
-  void exited();
+  /// Threads of a warp have exited: barriers may have become complete.
+  void exited(std::uint32_t lanes);
 
   std::vector<std::string> waits() const;
 
@@ -100,7 +101,7 @@ class BlockState {
   std::uint64_t x_linear_index;
   std::uint32_t x_sm;
   Dim3 x_index;
-  std::uint32_t x_thread_count;
+  std::uint32_t x_thread_count, x_live_threads;
   std::uint64_t x_shared_bytes;
   AlignedBytes x_shared, x_registers;
   std::vector<Warp> x_warps;

@@ -273,14 +273,19 @@ void build_set(Decoder& decoder, const ptx::Statement& statement, const Entry&) 
   in.b = high;
 }
 
-template <class T> T selp(T a, T b, bool c) { return c ? a : b; }
+template <class T> void selp(Warp& warp, const Instruction& in) {
+  const Stored<T>*a = warp.at<Stored<T>>(in.a), *b = warp.at<Stored<T>>(in.b);
+  const std::uint32_t chosen = warp.predicate(in.c);
+  write<Stored<T>>(warp, in.d, [=](int lane) { return choose(chosen, lane, a[lane], b[lane]); });
+}
 template <class T> T slct_integer(T a, T b, std::int32_t c) { return c >= 0 ? a : b; }
 template <class T> T slct_float(T a, T b, float c) { return c >= 0 ? a : b; }  // NaN selects b
 template <class T> T slct_flushed(T a, T b, float c) { return flush(c) >= 0 ? a : b; }
 
 template <class T> void add_selections(Table& table, std::initializer_list<const char*> types) {
   for (const std::string type : types) {
-    table.add(lanes<selp<T>>("selp." + type), lanes<slct_integer<T>>("slct." + type + ".s32"),
+    table.add({"selp." + type, selp<T>, {slot_of<T>(), slot_of<T>(), slot_of<T>(), Slot::predicate}, nullptr});
+    table.add(lanes<slct_integer<T>>("slct." + type + ".s32"),
               lanes<slct_float<T>>("slct." + type + ".f32"), lanes<slct_flushed<T>>("slct.ftz." + type + ".f32"));
   }
 }

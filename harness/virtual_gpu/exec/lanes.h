@@ -60,6 +60,13 @@ Stored<T> stored(T value) {
   else return std::bit_cast<Bits<T>>(value);
 }
 
+/// `a` in the lanes of `mask`, else `b`. Arithmetic, since of a condition the compiler makes a branch a lane.
+template <class T>
+T choose(std::uint32_t mask, int lane, T a, T b) {
+  const T all = static_cast<T>(T{0} - static_cast<T>(mask >> lane & 1));
+  return static_cast<T>(b ^ ((a ^ b) & all));
+}
+
 /// Sets the executing lanes of `offset` to `value(lane)`, which may read the old value of the same lane only.
 /// `Sparse` computes idle lanes not at all: for values that cost much more than a blend.
 template <class T, bool Sparse = false, class Value>
@@ -82,8 +89,7 @@ template <class T, bool Sparse = false, class Value>
       }
     } else {
 #pragma GCC ivdep
-      for (int lane = 0; lane < kLanes; ++lane)
-        d[lane] = (mask >> lane & 1) != 0 ? stored<T>(value(lane)) : d[lane];
+      for (int lane = 0; lane < kLanes; ++lane) d[lane] = choose(mask, lane, stored<T>(value(lane)), d[lane]);
     }
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/virtual_gpu/exec/special.h"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <optional>
 #include <string_view>
@@ -16,8 +18,18 @@ const Dim3& block_size(const Warp& warp) { return warp.block().launch().block; }
 
 template <std::uint32_t Dim3::*axis>
 void thread_index(Warp& warp, const Instruction& in) {
-  const BlockState& block = warp.block();
-  write<std::uint32_t>(warp, in.d, [&](int lane) { return block.thread(warp.index(), lane).*axis; });
+  const Dim3 size = block_size(warp);
+  Dim3 at = warp.block().thread(warp.index(), 0);
+  std::array<std::uint32_t, kLanes> values;
+  for (std::uint32_t& value : values) {
+    value = at.*axis;
+    if (++at.x < size.x) continue;
+    at.x = 0;
+    if (++at.y < size.y) continue;
+    at.y = 0;
+    ++at.z;
+  }
+  write<std::uint32_t>(warp, in.d, [&](int lane) { return values[static_cast<std::size_t>(lane)]; });
 }
 
 void lane_index(Warp& warp, const Instruction& in) {

@@ -141,11 +141,12 @@ void Warp::split(const Instruction* to, std::uint32_t lanes, Frame* frame) {
 }
 
 void Warp::exit() {
-  x_live &= ~x_mask;
+  const std::uint32_t lanes = x_mask;
+  x_live &= ~lanes;
   x_mask = 0;
   x_attention = true;
   progress();
-  x_block->exited();
+  x_block->exited(lanes);
 }
 
 void Warp::enter(Frame* frame, const Instruction* to) {
