@@ -38,22 +38,31 @@ std::vector<Case> cases(int ranks) {
       {"002_allgather", {}, true, matrix},
       {"003_broadcast", {{"src", root}}, true, matrix},
       {"004_reduce", {{"dst", root}}, false, matrix},
-      {"005_scatter", {{"src", root}}, true,
+      {"005_scatter",
+       {{"src", root}},
+       true,
        [](const Distribution& values, int rank, int all) -> Tensors {
          return {{"tensor", random({rank == all - 1 ? all : 0, 61, 83}, values, rank)}};
        }},
       {"006_gather", {{"dst", root}}, true, matrix},
-      {"007_reducescatter", {}, false,
+      {"007_reducescatter",
+       {},
+       false,
        [](const Distribution& values, int rank, int all) -> Tensors {
          return {{"tensor", random({61 * all, 67}, values, rank)}};
        }},
-      {"008_alltoall", {}, true,
+      {"008_alltoall",
+       {},
+       true,
        [](const Distribution& values, int rank, int all) -> Tensors {
          return {{"tensor", random({all, 37, 41}, values, rank)}};
        }},
-      {"013_gemm_allreduce", {}, false,
+      {"013_gemm_allreduce",
+       {},
+       false,
        [](const Distribution& values, int rank, int) -> Tensors {
-         return {{"A_local", random({113, 71}, values, rank, 0)}, {"B_local", random({71, 59}, values, rank, 1)}};
+         return {{"A_local", random({113, 71}, values, rank, 0)},
+                 {"B_local", random({71, 59}, values, rank, 1)}};
        }},
   };
 }
@@ -82,27 +91,30 @@ void compare_places(int ranks, bool staged) {
       int rank = 0;
       MPI_Comm_rank(MPI_COMM_WORLD, &rank);
       if (!staged && rank < ranks) use_gpu(rank);
-      with_ranks(ranks, {.place = Place::cuda, .staged = staged, .parameters = each.parameters}, [&](Context& ctx) {
-        const ProblemLibrary library(each.problem);
-        const Tensors in = moved(each.inputs(kind, rank, ranks), DType::bf16, Place::cuda);
-        const Tensors before = moved(in, DType::bf16, Place::host), cuda = library.reference(ctx, in);
-        for (const auto& [name, tensor] : in) EXPECT_TRUE(equal(tensor, before[name])) << name << " was changed";
-        for (const auto& [name, expected] : host) {
-          SCOPED_TRACE(std::string(each.problem) + " " + name + " on rank " + std::to_string(rank));
-          ASSERT_EQ(cuda[name].shape(), expected.shape());
-          if (each.moves) {
-            EXPECT_EQ(cuda[name].bytes(), expected.bytes());
-            continue;
-          }
-          if (kind.kind == Distribution::Kind::integers) {
-            EXPECT_EQ(cuda[name].values(), expected.values());
-            continue;
-          }
-          // Both are within the bound of the exact result.
-          const Row got = cuda[name].values(), want = expected.values(), most = bound[name].values();
-          for (std::size_t i = 0; i < got.size(); ++i) ASSERT_LE(std::fabs(got[i] - want[i]), 2 * most[i]) << i;
-        }
-      });
+      with_ranks(
+          ranks, {.place = Place::cuda, .staged = staged, .parameters = each.parameters}, [&](Context& ctx) {
+            const ProblemLibrary library(each.problem);
+            const Tensors in = moved(each.inputs(kind, rank, ranks), DType::bf16, Place::cuda);
+            const Tensors before = moved(in, DType::bf16, Place::host), cuda = library.reference(ctx, in);
+            for (const auto& [name, tensor] : in)
+              EXPECT_TRUE(equal(tensor, before[name])) << name << " was changed";
+            for (const auto& [name, expected] : host) {
+              SCOPED_TRACE(std::string(each.problem) + " " + name + " on rank " + std::to_string(rank));
+              ASSERT_EQ(cuda[name].shape(), expected.shape());
+              if (each.moves) {
+                EXPECT_EQ(cuda[name].bytes(), expected.bytes());
+                continue;
+              }
+              if (kind.kind == Distribution::Kind::integers) {
+                EXPECT_EQ(cuda[name].values(), expected.values());
+                continue;
+              }
+              // Both are within the bound of the exact result.
+              const Row got = cuda[name].values(), want = expected.values(), most = bound[name].values();
+              for (std::size_t i = 0; i < got.size(); ++i)
+                ASSERT_LE(std::fabs(got[i] - want[i]), 2 * most[i]) << i;
+            }
+          });
     }
   }
 }

@@ -26,12 +26,14 @@ class Collectives : public ::testing::TestWithParam<int> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Ranks, Collectives, ::testing::Values(1, 2, 3, 4), ::testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Ranks, Collectives, ::testing::Values(1, 2, 3, 4),
+                         ::testing::PrintToStringParamName());
 
 TEST_P(Collectives, AllReduceAddsEveryRanksElements) {
   on_ranks([](Context& ctx, int rank, int ranks) {
     // Rank r holds 1, 10, 100 ... times r + 1; 5 elements do not divide by the ranks.
-    Tensor t = Tensor::from_values({1.0 * (rank + 1), 10.0 * (rank + 1), 100.0 * (rank + 1), -1.0, 0.5}, {5}, DType::f32);
+    Tensor t = Tensor::from_values({1.0 * (rank + 1), 10.0 * (rank + 1), 100.0 * (rank + 1), -1.0, 0.5}, {5},
+                                   DType::f32);
     ctx.world().all_reduce(t);
     const double sum = ranks * (ranks + 1) / 2;
     EXPECT_THAT(t.values(), ElementsAre(sum, 10 * sum, 100 * sum, -ranks, 0.5 * ranks));
@@ -40,14 +42,16 @@ TEST_P(Collectives, AllReduceAddsEveryRanksElements) {
 
 TEST_P(Collectives, EveryReductionAndDType) {
   on_ranks([](Context& ctx, int rank, int ranks) {
-    for (const DType dtype : {DType::bf16, DType::f16, DType::f32, DType::f64, DType::i8, DType::u8, DType::i32, DType::i64}) {
+    for (const DType dtype :
+         {DType::bf16, DType::f16, DType::f32, DType::f64, DType::i8, DType::u8, DType::i32, DType::i64}) {
       const auto reduced = [&](Reduce op) {
         Tensor t = Tensor::from_values({rank + 1.0, 4.0 - rank}, {2}, dtype);
         ctx.world().all_reduce(t, op);
         return t.values();
       };
       const double product[] = {1, 2, 6, 24}, falling[] = {4, 12, 24, 24};
-      EXPECT_THAT(reduced(Reduce::sum), ElementsAre(ranks * (ranks + 1) / 2, 4 * ranks - ranks * (ranks - 1) / 2));
+      EXPECT_THAT(reduced(Reduce::sum),
+                  ElementsAre(ranks * (ranks + 1) / 2, 4 * ranks - ranks * (ranks - 1) / 2));
       EXPECT_THAT(reduced(Reduce::prod), ElementsAre(product[ranks - 1], falling[ranks - 1]));
       EXPECT_THAT(reduced(Reduce::min), ElementsAre(1, 5 - ranks));
       EXPECT_THAT(reduced(Reduce::max), ElementsAre(ranks, 4));
@@ -124,7 +128,8 @@ TEST_P(Collectives, MovementKeepsEveryBit) {
   on_ranks([](Context& ctx, int rank, int ranks) {
     const auto block_of = [](int owner) {
       Tensor block = Tensor::empty({3, 5}, DType::bf16);
-      random_fill(block, {.kind = Distribution::Kind::bits}, {.seed = 7, .rank = static_cast<std::uint16_t>(owner)});
+      random_fill(block, {.kind = Distribution::Kind::bits},
+                  {.seed = 7, .rank = static_cast<std::uint16_t>(owner)});
       return block;
     };
     std::vector<Tensor> blocks;
@@ -148,7 +153,8 @@ TEST_P(Collectives, MovementKeepsEveryBit) {
     Values sent;
     for (int to = 0; to < ranks; ++to) sent.push_back(10 * rank + to);
     ctx.world().all_to_all_single(received, Tensor::from_values(sent, {ranks}, DType::i32));
-    for (int from = 0; from < ranks; ++from) EXPECT_EQ(received.values()[std::size_t(from)], 10 * from + rank);
+    for (int from = 0; from < ranks; ++from)
+      EXPECT_EQ(received.values()[std::size_t(from)], 10 * from + rank);
   });
 }
 
@@ -167,7 +173,8 @@ TEST_P(Collectives, AllToAllTakesUnevenAndEmptySplits) {
     }
     const auto rows = static_cast<std::int64_t>(in_values.size() / 2);
     Tensor out = Tensor::empty({rows, 2}, DType::i64);
-    ctx.world().all_to_all_single(out, Tensor::from_values(in_values, {rows, 2}, DType::i64), out_splits, in_splits);
+    ctx.world().all_to_all_single(out, Tensor::from_values(in_values, {rows, 2}, DType::i64), out_splits,
+                                  in_splits);
     EXPECT_EQ(out.values(), expected);
   });
 }
@@ -220,7 +227,8 @@ TEST_P(Collectives, RefuseWhatDoesNotFit) {
   on_ranks([](Context& ctx, int, int ranks) {
     Group& world = ctx.world();
     Tensor square = Tensor::zeros({2, 3}, DType::f32), column = square.t();
-    EXPECT_THAT([&] { world.all_reduce(column); }, ThrowsMessage<ShapeError>(HasSubstr("shape (3, 2) with strides (1, 3)")));
+    EXPECT_THAT([&] { world.all_reduce(column); },
+                ThrowsMessage<ShapeError>(HasSubstr("shape (3, 2) with strides (1, 3)")));
     Tensor out = Tensor::zeros({2, 3}, DType::f32);
     EXPECT_THROW(world.all_gather_into_tensor(out, Tensor::zeros({5, 3}, DType::f32)), ShapeError);
     EXPECT_THROW(world.broadcast(square, ranks), ShapeError);
@@ -234,15 +242,19 @@ TEST_P(Collectives, RefuseWhatDoesNotFit) {
     }
     if (ranks == 4) {
       Tensor block = Tensor::zeros({1, 1}, DType::f32);
-      EXPECT_THAT([&] { world.reduce_scatter_tensor(block, Tensor::zeros({6, 1}, DType::f32)); },
-                  ThrowsMessage<ShapeError>(HasSubstr("(6, 1) is not 4 blocks of (1, 1)")));
+      EXPECT_THAT(
+          [&] {
+            world.reduce_scatter_tensor(block, Tensor::zeros({6, 1}, DType::f32));
+          },
+          ThrowsMessage<ShapeError>(HasSubstr("(6, 1) is not 4 blocks of (1, 1)")));
     }
   });
 }
 
 TEST(Groups, AMeshHasRowsAndColumns) {
-  const ContextOptions options{.parameters = {{"src", 2}, {"eps", 0.5}},
-                               .groups = {{"tp", {{0, 1}, {2, 3}}}, {"dp", {{2, 0}, {1, 3}}}, {"few", {{1, 2}}}}};
+  const ContextOptions options{
+      .parameters = {{"src", 2}, {"eps", 0.5}},
+      .groups = {{"tp", {{0, 1}, {2, 3}}}, {"dp", {{2, 0}, {1, 3}}}, {"few", {{1, 2}}}}};
   with_ranks(4, options, [](Context& ctx) {
     const int rank = ctx.world().rank();
     EXPECT_EQ(ctx.group("tp").rank(), rank % 2);
@@ -258,8 +270,9 @@ TEST(Groups, AMeshHasRowsAndColumns) {
       EXPECT_THAT(order.values(), ElementsAre(1, 3));
     EXPECT_EQ(ctx.group("dp").ranks(), (rank % 2 == 0 ? std::vector<int>{2, 0} : std::vector<int>{1, 3}));
     if (rank == 0) {
-      EXPECT_THAT([&] { ctx.group("few"); },
-                  ThrowsMessage<std::out_of_range>(HasSubstr("no group \"few\" here; there are: dp, tp, world")));
+      EXPECT_THAT(
+          [&] { ctx.group("few"); },
+          ThrowsMessage<std::out_of_range>(HasSubstr("no group \"few\" here; there are: dp, tp, world")));
     }
     const int src = ctx.param("src");
     const double eps = ctx.param("eps");

@@ -29,11 +29,15 @@ void combine(DType dtype, Reduce op, std::byte* into, const std::byte* with, std
     using F = Compute<T>;
     switch (op) {
       case Reduce::sum:
-      case Reduce::avg: return each<T>(into, with, count, [](F a, F b) { return static_cast<F>(a + b); });
-      case Reduce::prod: return each<T>(into, with, count, [](F a, F b) { return static_cast<F>(a * b); });
+      case Reduce::avg:
+        return each<T>(into, with, count, [](F a, F b) { return static_cast<F>(a + b); });
+      case Reduce::prod:
+        return each<T>(into, with, count, [](F a, F b) { return static_cast<F>(a * b); });
       // A NaN stays: `a != a` is one in the first operand, and comparisons with one in the second are false.
-      case Reduce::min: return each<T>(into, with, count, [](F a, F b) { return a != a || a < b ? a : b; });
-      case Reduce::max: return each<T>(into, with, count, [](F a, F b) { return a != a || a > b ? a : b; });
+      case Reduce::min:
+        return each<T>(into, with, count, [](F a, F b) { return a != a || a < b ? a : b; });
+      case Reduce::max:
+        return each<T>(into, with, count, [](F a, F b) { return a != a || a > b ? a : b; });
     }
   });
 }

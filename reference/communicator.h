@@ -9,15 +9,16 @@
 
 namespace pkb::ref {
 
-/// How elements of different ranks combine. `avg` scales each by 1/size in the element type first, as NCCL does.
+/// How elements of different ranks combine. `avg` scales each by 1/size in the element type first, as NCCL
+/// does.
 enum class Reduce : std::uint8_t { sum, prod, min, max, avg };
 std::string_view name_of(Reduce op);
 
-/// What moves data between the ranks of one group; `Group` has checked the arguments: contiguous tensors of this
-/// group's place, matching counts, root ranks in range. Counts may exceed 2^31 elements.
+/// What moves data between the ranks of one group; `Group` has checked the arguments: contiguous tensors of
+/// this group's place, matching counts, root ranks in range. Counts may exceed 2^31 elements.
 ///
-/// Reductions of W ranks round W - 1 times, in the element type, along a ring: the chain of chunk c starts at rank
-/// c + 1 and ends at rank c, so all ranks get the same bits, and the same bits each time.
+/// Reductions of W ranks round W - 1 times, in the element type, along a ring: the chain of chunk c starts at
+/// rank c + 1 and ends at rank c, so all ranks get the same bits, and the same bits each time.
 class Communicator {
  public:
   Communicator(int rank, int size, Place place) : x_rank(rank), x_size(size), x_place(place) {}

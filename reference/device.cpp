@@ -27,7 +27,8 @@ struct OwnStream {
     cudaMemPool_t pool;
     check(cudaDeviceGetDefaultMemPool(&pool, current_device()), "cudaDeviceGetDefaultMemPool");
     std::uint64_t keep_all = UINT64_MAX;
-    check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_all), "cudaMemPoolSetAttribute");
+    check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_all),
+          "cudaMemPoolSetAttribute");
     // Ordered with the legacy default stream, so that a caller's plain cudaMemcpy needs no event.
     check(cudaStreamCreate(&stream), "cudaStreamCreate");
   }
@@ -36,9 +37,10 @@ struct OwnStream {
 }  // namespace
 
 void check(cudaError_t status, const char* what) {
-  if (status != cudaSuccess)
-    throw std::runtime_error(std::string(what) + ": " + cudaGetErrorName(status) + ", " +
-                             cudaGetErrorString(status));
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // or the next launch would be blamed for this failure
+  throw std::runtime_error(std::string(what) + ": " + cudaGetErrorName(status) + ", " +
+                           cudaGetErrorString(status));
 }
 
 Stream current_stream() {

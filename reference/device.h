@@ -10,7 +10,8 @@ namespace pkb::ref {
 
 using Stream = CUstream_st*;  // cudaStream_t, without the toolkit's headers
 
-/// The stream on which the library enqueues in this thread: one of its own unless a StreamScope names another.
+/// The stream on which the library enqueues in this thread: one of its own unless a StreamScope names
+/// another.
 Stream current_stream();
 
 /// Makes `stream` the thread's current stream as long as it lives.
@@ -25,7 +26,8 @@ class StreamScope {
   Stream x_previous;
 };
 
-/// Waits for everything enqueued on the current stream; throws std::runtime_error with CUDA's words if it failed.
+/// Waits for everything enqueued on the current stream; throws std::runtime_error with CUDA's words if it
+/// failed.
 void synchronize();
 
 /// Device memory ordered by the current stream, from a pool that keeps what it has; freed on the stream that

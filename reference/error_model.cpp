@@ -9,16 +9,23 @@ namespace {
 /// The smallest positive number of a floating dtype.
 double subnormal_step(DType dtype) {
   switch (dtype) {
-    case DType::bf16: return 0x1p-133;
-    case DType::f16: return 0x1p-24;
-    case DType::f32: return 0x1p-149;
-    case DType::f64: return 0x1p-1074;
-    case DType::e4m3: return 0x1p-9;
-    case DType::e5m2: return 0x1p-16;
+    case DType::bf16:
+      return 0x1p-133;
+    case DType::f16:
+      return 0x1p-24;
+    case DType::f32:
+      return 0x1p-149;
+    case DType::f64:
+      return 0x1p-1074;
+    case DType::e4m3:
+      return 0x1p-9;
+    case DType::e5m2:
+      return 0x1p-16;
     case DType::i8:
     case DType::u8:
     case DType::i32:
-    case DType::i64: return 0;
+    case DType::i64:
+      return 0;
   }
   return 0;
 }

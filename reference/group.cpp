@@ -9,11 +9,16 @@ namespace pkb::ref {
 
 std::string_view name_of(Reduce op) {
   switch (op) {
-    case Reduce::sum: return "sum";
-    case Reduce::prod: return "prod";
-    case Reduce::min: return "min";
-    case Reduce::max: return "max";
-    case Reduce::avg: return "avg";
+    case Reduce::sum:
+      return "sum";
+    case Reduce::prod:
+      return "prod";
+    case Reduce::min:
+      return "min";
+    case Reduce::max:
+      return "max";
+    case Reduce::avg:
+      return "avg";
   }
   return "";
 }
@@ -21,8 +26,8 @@ std::string_view name_of(Reduce op) {
 namespace {
 
 void require_dense(const char* what, const Communicator& group, const Tensor& tensor) {
-  require(tensor.place() == group.place(), "{}: a tensor on {} in a group on {}", what, name_of(tensor.place()),
-          name_of(group.place()));
+  require(tensor.place() == group.place(), "{}: a tensor on {} in a group on {}", what,
+          name_of(tensor.place()), name_of(group.place()));
   require(tensor.is_contiguous(), "{}: shape {} with strides {} is not contiguous", what, tensor.shape(),
           tensor.strides());
 }
@@ -30,8 +35,8 @@ void require_dense(const char* what, const Communicator& group, const Tensor& te
 void require_reducible(const char* what, const Tensor& tensor, Reduce op) {
   require<DTypeError>(size_of(tensor.dtype()) > 1 || !info(tensor.dtype()).floating,
                       "{}: {} has no arithmetic; convert it first", what, tensor.dtype());
-  require<DTypeError>(op != Reduce::avg || info(tensor.dtype()).floating, "{}: the average of {} is not defined",
-                      what, tensor.dtype());
+  require<DTypeError>(op != Reduce::avg || info(tensor.dtype()).floating,
+                      "{}: the average of {} is not defined", what, tensor.dtype());
 }
 
 /// `large` holds a block of the shape of `small` for each rank.
@@ -46,7 +51,8 @@ void require_rank(const char* what, int rank, int size) {
 }
 
 /// Rows of the leading dimension for each rank, in elements.
-std::vector<std::int64_t> counts_of(const Tensor& tensor, const std::vector<std::int64_t>& splits, int ranks) {
+std::vector<std::int64_t> counts_of(const Tensor& tensor, const std::vector<std::int64_t>& splits,
+                                    int ranks) {
   require(tensor.dim() > 0 && static_cast<int>(splits.size()) == ranks,
           "all_to_all_single: {} splits of {} for {} ranks", splits.size(), tensor.shape(), ranks);
   require(std::ranges::all_of(splits, [](auto rows) { return rows >= 0; }) &&
@@ -59,8 +65,8 @@ std::vector<std::int64_t> counts_of(const Tensor& tensor, const std::vector<std:
 }
 
 std::vector<std::int64_t> even_splits(const Tensor& tensor, int ranks) {
-  require(tensor.dim() > 0 && tensor.size(0) % ranks == 0, "all_to_all_single: {} does not split into {} equal blocks",
-          tensor.shape(), ranks);
+  require(tensor.dim() > 0 && tensor.size(0) % ranks == 0,
+          "all_to_all_single: {} does not split into {} equal blocks", tensor.shape(), ranks);
   return std::vector<std::int64_t>(static_cast<std::size_t>(ranks), tensor.size(0) / ranks);
 }
 

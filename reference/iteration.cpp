@@ -10,8 +10,8 @@ int detail::merge_dims(int dims, std::int64_t* extents, std::span<std::int64_t* 
   for (int d = 0; d < dims; ++d) {
     if (extents[d] == 1) continue;
     const bool continues = kept > 0 && std::ranges::all_of(strides, [&](const std::int64_t* stride) {
-      return stride[kept - 1] == stride[d] * extents[d];
-    });
+                             return stride[kept - 1] == stride[d] * extents[d];
+                           });
     if (continues) {
       extents[kept - 1] *= extents[d];
     } else {

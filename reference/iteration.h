@@ -50,7 +50,8 @@ int merge_dims(int dims, std::int64_t* extents, std::span<std::int64_t* const> s
 template <class... Rest>
 Walk<1 + sizeof...(Rest)> walk(const Tensor& first, const Rest&... rest) {
   Walk<1 + sizeof...(Rest)> result;
-  require(first.dim() <= kMaxDims, "a tensor of shape {} has more than {} dimensions", first.shape(), kMaxDims);
+  require(first.dim() <= kMaxDims, "a tensor of shape {} has more than {} dimensions", first.shape(),
+          kMaxDims);
   result.count = first.numel();
   const Tensor* const tensors[] = {&first, &rest...};
   std::int64_t* strides[1 + sizeof...(Rest)];

@@ -23,8 +23,8 @@
 ///     };
 ///     Tensor silu(const Tensor& x) { return map(Silu{}, x); }
 ///
-/// The functor computes in float for bf16, fp16 and fp32 and in double for fp64; its result is rounded once. One
-/// derived from TakesIntegers is also called with the integer dtypes, in their own type.
+/// The functor computes in float for bf16, fp16 and fp32 and in double for fp64; its result is rounded once.
+/// One derived from TakesIntegers is also called with the integer dtypes, in their own type.
 namespace pkb::ref {
 
 namespace detail {
@@ -98,7 +98,8 @@ void map_on_cuda(const Fn& fn, const Operands<T, N>& operands, const Walk<N + 1>
     for (const T* in : operands.in) aligned = aligned && reinterpret_cast<std::uintptr_t>(in) % 16 == 0;
     const std::int64_t packs = aligned ? walk.count / kPack<T> : 0;
     const std::int64_t threads = packs + (walk.count - packs * kPack<T>);
-    map_dense<T, Fn, N><<<blocks_for(threads), kMapThreads, 0, current_stream()>>>(fn, operands, packs, walk.count);
+    map_dense<T, Fn, N>
+        <<<blocks_for(threads), kMapThreads, 0, current_stream()>>>(fn, operands, packs, walk.count);
   }
   check(cudaGetLastError(), "map");
 }
@@ -133,9 +134,12 @@ void map_on_host(const Fn& fn, const Operands<T, N>& operands, const Walk<N + 1>
 template <class Fn, class... In>
 void map_into(Tensor& out, Fn fn, const In&... in) {
   constexpr int N = sizeof...(In);
-  (require<DTypeError>(in.dtype() == out.dtype(), "operands are {} and {}; convert one", out.dtype(), in.dtype()), ...);
+  (require<DTypeError>(in.dtype() == out.dtype(), "operands are {} and {}; convert one", out.dtype(),
+                       in.dtype()),
+   ...);
   (require(in.place() == out.place(), "operands are on {} and {}; move one", name_of(out.place()),
-           name_of(in.place())), ...);
+           name_of(in.place())),
+   ...);
   const Walk<N + 1> walk = ref::walk(out, in.expand(out.shape())...);
   if (walk.count == 0) return;
   const auto run = [&](auto type) {

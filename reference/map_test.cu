@@ -14,19 +14,27 @@ namespace {
 
 struct Silu {
   template <class F>
-  PKB_HD F operator()(F x) const { return x / (1 + std::exp(-x)); }
+  PKB_HD F operator()(F x) const {
+    return x / (1 + std::exp(-x));
+  }
 };
 
 struct Select : TakesIntegers {
   template <class F>
-  PKB_HD F operator()(F condition, F yes, F no) const { return condition != 0 ? yes : no; }
+  PKB_HD F operator()(F condition, F yes, F no) const {
+    return condition != 0 ? yes : no;
+  }
 };
 
 struct LargestMagnitude {
   template <class F>
-  PKB_HD static F identity() { return 0; }
+  PKB_HD static F identity() {
+    return 0;
+  }
   template <class F>
-  PKB_HD F operator()(F a, F b) const { return (a < 0 ? -a : a) < (b < 0 ? -b : b) ? b : a; }
+  PKB_HD F operator()(F a, F b) const {
+    return (a < 0 ? -a : a) < (b < 0 ? -b : b) ? b : a;
+  }
 };
 
 TEST(Map, ComputesInFloatForNarrowDTypesAndInDoubleForFp64) {

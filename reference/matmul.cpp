@@ -48,7 +48,8 @@ Tensor widened(const Tensor& in) {
 }
 
 int blas_int(std::int64_t number) {
-  require(number <= std::numeric_limits<int>::max(), "matmul: extent {} is beyond what OpenBLAS takes", number);
+  require(number <= std::numeric_limits<int>::max(), "matmul: extent {} is beyond what OpenBLAS takes",
+          number);
   return static_cast<int>(number);
 }
 
@@ -74,7 +75,8 @@ void gemm_on_host(const Gemm& gemm) {
 Tensor batched(const Tensor& a, const Tensor& b) {
   const std::int64_t batch = std::max(a.size(0), b.size(0)), m = a.size(1), k = a.size(2), n = b.size(2);
   if (k == 0) return Tensor::zeros({batch, m, n}, a.dtype(), a.place());
-  if (a.place() == Place::host && size_of(a.dtype()) == 2) return batched(widened(a), widened(b)).to(a.dtype());
+  if (a.place() == Place::host && size_of(a.dtype()) == 2)
+    return batched(widened(a), widened(b)).to(a.dtype());
   Tensor out = Tensor::empty({batch, m, n}, a.dtype(), a.place());
   if (out.numel() == 0) return out;
   const Batch left(a), right(b);
@@ -104,7 +106,8 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     Shape shape = a.shape();
     shape.back() = n;
     const std::int64_t rows = numel(a.shape()) == 0 ? numel({shape.begin(), shape.end() - 1}) : -1;
-    return batched(a.dim() == 2 ? a.unsqueeze(0) : a.reshape({1, rows, k}), b.unsqueeze(0)).view(std::move(shape));
+    return batched(a.dim() == 2 ? a.unsqueeze(0) : a.reshape({1, rows, k}), b.unsqueeze(0))
+        .view(std::move(shape));
   }
   const Shape lead = broadcast_shape("matmul", Shape(a.shape().begin(), a.shape().end() - 2),
                                      Shape(b.shape().begin(), b.shape().end() - 2));

@@ -23,7 +23,8 @@ void check(int status, const char* what) {
 }
 
 constexpr std::size_t kMessageBytes = std::size_t{1} << 30;  // MPI counts are ints
-constexpr std::int64_t kSliceBytes = std::int64_t{1} << 20;    // of a ring, so that a step's data stay in the cache
+constexpr std::int64_t kSliceBytes = std::int64_t{1}
+                                     << 20;  // of a ring, so that a step's data stay in the cache
 constexpr int kTag = 0;
 
 using Bytes = std::span<std::byte>;
@@ -55,7 +56,9 @@ class MpiCommunicator final : public Communicator {
 
   void all_reduce(Tensor& tensor, Reduce op) override {
     const std::int64_t count = tensor.numel();
-    const Chunks chunks{.data = bytes_of(tensor), .dtype = tensor.dtype(), .count = count,
+    const Chunks chunks{.data = bytes_of(tensor),
+                        .dtype = tensor.dtype(),
+                        .count = count,
                         .chunk = (count + size() - 1) / size()};
     ring_reduce_scatter(op, chunks, chunks.of(rank()));
     ring_all_gather(chunks);
@@ -63,13 +66,14 @@ class MpiCommunicator final : public Communicator {
 
   void reduce_scatter(Tensor& out, const Tensor& in, Reduce op) override {
     ring_reduce_scatter(
-        op, {.data = bytes_of(in), .dtype = in.dtype(), .count = in.numel(), .chunk = out.numel()}, bytes_of(out));
+        op, {.data = bytes_of(in), .dtype = in.dtype(), .count = in.numel(), .chunk = out.numel()},
+        bytes_of(out));
   }
 
   void reduce(Tensor& tensor, int dst, Reduce op) override {
     // A chain around the ring, in slices: rank dst + 1 starts, dst ends it.
-    const Chunks whole{.data = bytes_of(tensor), .dtype = tensor.dtype(), .count = tensor.numel(),
-                       .chunk = tensor.numel()};
+    const Chunks whole{
+        .data = bytes_of(tensor), .dtype = tensor.dtype(), .count = tensor.numel(), .chunk = tensor.numel()};
     std::vector<std::byte> arrived, room;
     for (std::int64_t begin = 0; begin < whole.count; begin += whole.slice()) {
       const Bytes here = whole.slice_of(0, begin);
@@ -88,7 +92,8 @@ class MpiCommunicator final : public Communicator {
   }
 
   void all_gather(Tensor& out, const Tensor& in) override {
-    const Chunks chunks{.data = bytes_of(out), .dtype = out.dtype(), .count = out.numel(), .chunk = in.numel()};
+    const Chunks chunks{
+        .data = bytes_of(out), .dtype = out.dtype(), .count = out.numel(), .chunk = in.numel()};
     copy(chunks.of(rank()), bytes_of(in));
     ring_all_gather(chunks);
   }
@@ -220,7 +225,8 @@ class MpiCommunicator final : public Communicator {
     for_each_message(sent, [&](const std::byte* data, int count) {
       check(MPI_Isend(data, count, MPI_BYTE, to, kTag, x_comm, &requests.emplace_back()), "MPI_Isend");
     });
-    check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+    check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE),
+          "MPI_Waitall");
   }
 
   MPI_Comm x_comm;
@@ -276,7 +282,9 @@ class StagedCommunicator final : public Communicator {
   void barrier() override { x_host->barrier(); }
 
  private:
-  static Tensor unfilled(const Tensor& like) { return Tensor::empty(like.shape(), like.dtype(), Place::host); }
+  static Tensor unfilled(const Tensor& like) {
+    return Tensor::empty(like.shape(), like.dtype(), Place::host);
+  }
 
   std::unique_ptr<Communicator> x_host;
 };

@@ -4,8 +4,8 @@
 #include "reference/reduce_options.h"
 #include "reference/tensor.h"
 
-/// Operators with PyTorch's names and conventions. Elementwise ones broadcast, want one dtype and place, compute in
-/// fp32 for bf16 and fp16 and round once; a scalar takes part in the compute type, as in PyTorch.
+/// Operators with PyTorch's names and conventions. Elementwise ones broadcast, want one dtype and place,
+/// compute in fp32 for bf16 and fp16 and round once; a scalar takes part in the compute type, as in PyTorch.
 namespace pkb::ref {
 
 Tensor operator+(const Tensor& a, const Tensor& b);
@@ -28,9 +28,9 @@ Tensor mean(const Tensor& a, const ReduceOptions& options = {});  ///< floating 
 Tensor amax(const Tensor& a, const ReduceOptions& options = {});  ///< NaN if one is; no empty extents
 Tensor amin(const Tensor& a, const ReduceOptions& options = {});
 
-/// The matrix product (torch.matmul): (M, K) x (K, N), with leading batch dimensions that broadcast; 1-d operands
-/// are a row on the left, a column on the right. bf16 and fp16 accumulate in fp32 and round once, fp32 is true fp32
-/// (no TF32), fp64 is fp64. Transposed views are read in place.
+/// The matrix product (torch.matmul): (M, K) x (K, N), with leading batch dimensions that broadcast; 1-d
+/// operands are a row on the left, a column on the right. bf16 and fp16 accumulate in fp32 and round once,
+/// fp32 is true fp32 (no TF32), fp64 is fp64. Transposed views are read in place.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
 }  // namespace pkb::ref

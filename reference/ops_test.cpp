@@ -40,8 +40,9 @@ TEST(Elementwise, Bf16RoundsOncePerOperator) {
   const Tensor large = row({256}, DType::bf16), one = row({1}, DType::bf16);
   EXPECT_THAT(((large + one) + one).values(), ElementsAre(256));
   EXPECT_THAT((large + (one + one)).values(), ElementsAre(258));
-  // The scalar is not rounded to bf16: 256 * 1.01 = 258.56 rounds to 258; with 1.01 as bf16 (1.0078125) it is 258 too,
-  // 512 * 1.0117 = 517.99 rounds to 516 or 520 at steps of 4: 516; with 1.0117 as bf16 (1.015625) it would be 520.
+  // The scalar is not rounded to bf16: 256 * 1.01 = 258.56 rounds to 258; with 1.01 as bf16 (1.0078125) it is
+  // 258 too, 512 * 1.0117 = 517.99 rounds to 516 or 520 at steps of 4: 516; with 1.0117 as bf16 (1.015625) it
+  // would be 520.
   EXPECT_THAT((row({512}, DType::bf16) * 1.0117).values(), ElementsAre(516));
 }
 
@@ -60,8 +61,11 @@ TEST(Elementwise, NaNWins) {
 }
 
 TEST(Elementwise, RefusesMixedOperands) {
-  EXPECT_THAT([] { row({1, 2}) + row({1, 2, 3}); },
-              ThrowsMessage<ShapeError>("map: shapes (2) and (3) do not broadcast"));
+  EXPECT_THAT(
+      [] {
+        row({1, 2}) + row({1, 2, 3});
+      },
+      ThrowsMessage<ShapeError>("map: shapes (2) and (3) do not broadcast"));
   EXPECT_THAT([] { row({1}) + row({1}, DType::f64); },
               ThrowsMessage<DTypeError>("operands are fp32 and fp64; convert one"));
   EXPECT_THROW(row({1}, DType::i32) / row({1}, DType::i32), DTypeError);
@@ -144,7 +148,8 @@ TEST_P(Matmul, IsExactOnIntegersInEveryLayout) {
 
 TEST_P(Matmul, BatchesBroadcast) {
   const DType dtype = GetParam();
-  const Tensor a = integers({2, 3, 4}, dtype, 1), b = integers({4, 5}, dtype, 2), many = integers({3, 2, 4, 5}, dtype, 3);
+  const Tensor a = integers({2, 3, 4}, dtype, 1), b = integers({4, 5}, dtype, 2),
+               many = integers({3, 2, 4, 5}, dtype, 3);
   const Tensor folded = matmul(a, b), full = matmul(a, many), one = matmul(a[0], many);
   EXPECT_EQ(folded.shape(), (Shape{2, 3, 5}));
   ASSERT_EQ(full.shape(), (Shape{3, 2, 3, 5}));
@@ -173,19 +178,30 @@ TEST_P(Matmul, VectorsAndEmptyOperands) {
 TEST(MatmulRounding, Bf16AccumulatesInFp32AndRoundsOnce) {
   // 16 * 16 + 1 * 1 = 257, a tie that goes to 256; 257 + 2^-7 is beyond it and goes to 258.
   EXPECT_THAT(matmul(row({16, 1}, DType::bf16), row({16, 1}, DType::bf16)).values(), ElementsAre(256));
-  EXPECT_THAT(matmul(row({16, 1, 0.125}, DType::bf16), row({16, 1, 0.0625}, DType::bf16)).values(), ElementsAre(258));
+  EXPECT_THAT(matmul(row({16, 1, 0.125}, DType::bf16), row({16, 1, 0.0625}, DType::bf16)).values(),
+              ElementsAre(258));
   // True fp32: 1 + 2^-20 times 1 keeps its last bits, which TF32 would drop.
   EXPECT_THAT(matmul(row({1 + 0x1p-20}), row({1})).values(), ElementsAre(1 + 0x1p-20));
 }
 
 TEST(MatmulErrors, NameBothShapes) {
-  EXPECT_THAT([] { matmul(Tensor::zeros({2, 3}, DType::f32), Tensor::zeros({2, 3}, DType::f32)); },
-              ThrowsMessage<ShapeError>("matmul: (2, 3) x (2, 3): inner extents differ"));
-  EXPECT_THAT([] { matmul(Tensor::zeros({2, 2}, DType::f32), Tensor::zeros({2, 2}, DType::bf16)); },
-              ThrowsMessage<DTypeError>("matmul: fp32 x bf16; convert one"));
-  EXPECT_THAT([] { matmul(Tensor::zeros({2, 2}, DType::i32), Tensor::zeros({2, 2}, DType::i32)); },
-              ThrowsMessage<DTypeError>("matmul: takes bf16, fp16, fp32 or fp64, not int32"));
-  EXPECT_THROW(matmul(Tensor::zeros({2, 2, 3}, DType::f32), Tensor::zeros({3, 3, 2}, DType::f32)), ShapeError);
+  EXPECT_THAT(
+      [] {
+        matmul(Tensor::zeros({2, 3}, DType::f32), Tensor::zeros({2, 3}, DType::f32));
+      },
+      ThrowsMessage<ShapeError>("matmul: (2, 3) x (2, 3): inner extents differ"));
+  EXPECT_THAT(
+      [] {
+        matmul(Tensor::zeros({2, 2}, DType::f32), Tensor::zeros({2, 2}, DType::bf16));
+      },
+      ThrowsMessage<DTypeError>("matmul: fp32 x bf16; convert one"));
+  EXPECT_THAT(
+      [] {
+        matmul(Tensor::zeros({2, 2}, DType::i32), Tensor::zeros({2, 2}, DType::i32));
+      },
+      ThrowsMessage<DTypeError>("matmul: takes bf16, fp16, fp32 or fp64, not int32"));
+  EXPECT_THROW(matmul(Tensor::zeros({2, 2, 3}, DType::f32), Tensor::zeros({3, 3, 2}, DType::f32)),
+               ShapeError);
 }
 
 }  // namespace

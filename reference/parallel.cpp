@@ -35,7 +35,8 @@ int host_threads() { return threads_allowed(); }
 
 void parallel_for(std::int64_t count, std::int64_t grain,
                   const std::function<void(std::int64_t begin, std::int64_t end)>& body) {
-  const std::int64_t pieces = std::clamp<std::int64_t>(count / std::max<std::int64_t>(1, grain), 1, host_threads());
+  const std::int64_t pieces =
+      std::clamp<std::int64_t>(count / std::max<std::int64_t>(1, grain), 1, host_threads());
   if (pieces == 1) {
     if (count > 0) body(0, count);
     return;

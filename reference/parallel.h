@@ -14,8 +14,8 @@ int usable_cores();
 void set_host_threads(int threads);
 int host_threads();
 
-/// Calls `body(begin, end)` for ranges that cover [0, count), on several threads when that gives each at least
-/// `grain` items. Results must not depend on how the range is cut.
+/// Calls `body(begin, end)` for ranges that cover [0, count), on several threads when that gives each at
+/// least `grain` items. Results must not depend on how the range is cut.
 void parallel_for(std::int64_t count, std::int64_t grain,
                   const std::function<void(std::int64_t begin, std::int64_t end)>& body);
 

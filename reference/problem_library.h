@@ -12,7 +12,8 @@ namespace pkb::ref {
 /// exceptions and functors from it may outlive this.
 class ProblemLibrary {
  public:
-  /// `folder` is the problem's folder name, such as "013_gemm_allreduce"; `libraries` is where the build puts them.
+  /// `folder` is the problem's folder name, such as "013_gemm_allreduce"; `libraries` is where the build puts
+  /// them.
   /// @throws std::runtime_error that says what is missing and how to get it.
   explicit ProblemLibrary(std::string_view folder, const std::filesystem::path& libraries = default_folder());
 

@@ -21,9 +21,10 @@ TEST(ProblemLibrary, LoadsWithoutLeakingSymbols) {
 }
 
 TEST(ProblemLibrary, SaysWhatIsMissing) {
-  EXPECT_THAT([] { ProblemLibrary("099_nothing"); },
-              ThrowsMessage<std::runtime_error>(
-                  AllOf(HasSubstr("problem 099_nothing has no compiled reference"), HasSubstr("build the project"))));
+  EXPECT_THAT(
+      [] { ProblemLibrary("099_nothing"); },
+      ThrowsMessage<std::runtime_error>(
+          AllOf(HasSubstr("problem 099_nothing has no compiled reference"), HasSubstr("build the project"))));
   const auto folder = std::filesystem::path(::testing::TempDir());
   std::ofstream(folder / "098_text.so") << "no library";
   EXPECT_THAT([&] { ProblemLibrary("098_text", folder); },

@@ -18,8 +18,9 @@ struct Source {
   std::uint64_t seed;
   std::uint32_t stream, trial;  // stream: tensor and rank
   PKB_HD Words4 operator()(std::uint64_t block) const {
-    return philox4x32({{static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), stream, trial}},
-                      static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
+    return philox4x32(
+        {{static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), stream, trial}},
+        static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
   }
 };
 
@@ -73,7 +74,8 @@ struct Bits {
 };
 
 template <class T, class Make>
-PKB_HD void fill_block(T* out, std::int64_t count, const Source& source, const Make& make, std::int64_t block) {
+PKB_HD void fill_block(T* out, std::int64_t count, const Source& source, const Make& make,
+                       std::int64_t block) {
   const Words4 words = source(static_cast<std::uint64_t>(block));
   for (int i = 0; i < Make::kPerBlock; ++i)
     if (const std::int64_t at = block * Make::kPerBlock + i; at < count) out[at] = make(words, i);
@@ -115,7 +117,8 @@ void fill_integers(Tensor& tensor, const Source& source, const Distribution& dis
     if constexpr (std::is_integral_v<T>)
       require<DTypeError>(low >= double(std::numeric_limits<T>::min()) &&
                               low + count - 1 <= double(std::numeric_limits<T>::max()),
-                          "random integers from {} to {} do not fit into {}", low, low + count - 1, tensor.dtype());
+                          "random integers from {} to {} do not fit into {}", low, low + count - 1,
+                          tensor.dtype());
     fill_words<T>(tensor, source,
                   Integers<T>{static_cast<std::int64_t>(low), static_cast<std::uint64_t>(count)});
   });
@@ -123,10 +126,14 @@ void fill_integers(Tensor& tensor, const Source& source, const Distribution& dis
 
 void fill_bits(Tensor& tensor, const Source& source) {
   switch (size_of(tensor.dtype())) {
-    case 1: return fill<std::uint8_t>(tensor, source, Bits<std::uint8_t>{});
-    case 2: return fill<std::uint16_t>(tensor, source, Bits<std::uint16_t>{});
-    case 4: return fill<std::uint32_t>(tensor, source, Bits<std::uint32_t>{});
-    case 8: return fill<std::uint64_t>(tensor, source, Bits<std::uint64_t>{});
+    case 1:
+      return fill<std::uint8_t>(tensor, source, Bits<std::uint8_t>{});
+    case 2:
+      return fill<std::uint16_t>(tensor, source, Bits<std::uint16_t>{});
+    case 4:
+      return fill<std::uint32_t>(tensor, source, Bits<std::uint32_t>{});
+    case 8:
+      return fill<std::uint64_t>(tensor, source, Bits<std::uint64_t>{});
   }
 }
 
@@ -148,8 +155,10 @@ void random_fill(Tensor& tensor, const Distribution& distribution, const RandomK
         using T = typename decltype(type)::type;
         fill_words<T>(tensor, source, Uniform<T>{distribution.low, distribution.high - distribution.low});
       });
-    case Distribution::Kind::integers: return fill_integers(tensor, source, distribution);
-    case Distribution::Kind::bits: return fill_bits(tensor, source);
+    case Distribution::Kind::integers:
+      return fill_integers(tensor, source, distribution);
+    case Distribution::Kind::bits:
+      return fill_bits(tensor, source);
   }
 }
 

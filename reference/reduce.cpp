@@ -8,7 +8,8 @@ ReduceWalk reduce_walk(const Tensor& in, const std::vector<int>& dimensions, boo
   std::vector<bool> goes(static_cast<std::size_t>(in.dim()), dimensions.empty());
   for (const int dimension : dimensions) {
     const int d = dimension < 0 ? dimension + in.dim() : dimension;
-    require(d >= 0 && d < in.dim() && !goes[std::size_t(d)], "reduce: dimension {} of {}", dimension, in.shape());
+    require(d >= 0 && d < in.dim() && !goes[std::size_t(d)], "reduce: dimension {} of {}", dimension,
+            in.shape());
     goes[std::size_t(d)] = true;
   }
   ReduceWalk result;

@@ -17,8 +17,8 @@
 #include "reference/device.h"
 #endif
 
-/// Reductions along dimensions from one functor for host and cuda; for .cu files. The functor has an identity and
-/// combines two values of the compute type (float for bf16, fp16 and fp32); TakesIntegers as for `map`:
+/// Reductions along dimensions from one functor for host and cuda; for .cu files. The functor has an identity
+/// and combines two values of the compute type (float for bf16, fp16 and fp32); TakesIntegers as for `map`:
 ///
 ///     struct Sum {
 ///       template <class F> PKB_HD static F identity() { return 0; }
@@ -96,7 +96,8 @@ void launch_reduce(const Op& op, To* out, const From* in, const ReduceWalk& walk
   const std::int64_t slice = (walk.inner.count + slices - 1) / slices;
   const int last = walk.outer.dims - 1;
   const bool by_columns = last >= 0 && walk.outer.strides[0][last] == 1 && walk.outer.extents[last] >= 32;
-  const std::int64_t blocks = by_columns ? (walk.outer.count + kReduceThreads - 1) / kReduceThreads : walk.outer.count;
+  const std::int64_t blocks =
+      by_columns ? (walk.outer.count + kReduceThreads - 1) / kReduceThreads : walk.outer.count;
   const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(slices));
   if (by_columns)
     reduce_columns<<<grid, kReduceThreads, 0, current_stream()>>>(op, out, in, walk, slice);
@@ -138,12 +139,13 @@ Tensor reduce(Op op, const Tensor& in, const ReduceOptions& options = {}) {
     if (in.place() == Place::cuda) return detail::reduce_on_cuda(op, out.as<T>(), in.as<const T>(), walk);
 #endif
     require(in.place() == Place::host, "reduce was compiled without CUDA; use a .cu file");
-    parallel_for(walk.outer.count, std::max<std::int64_t>(1, (1 << 16) / std::max<std::int64_t>(1, walk.inner.count)),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t o = begin; o < end; ++o)
-                     out.as<T>()[o] = store<T>(detail::fold(op, in.as<const T>() + detail::offset_of(walk.outer, o),
-                                                            walk.inner, 0, walk.inner.count));
-                 });
+    parallel_for(
+        walk.outer.count, std::max<std::int64_t>(1, (1 << 16) / std::max<std::int64_t>(1, walk.inner.count)),
+        [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t o = begin; o < end; ++o)
+            out.as<T>()[o] = store<T>(detail::fold(op, in.as<const T>() + detail::offset_of(walk.outer, o),
+                                                   walk.inner, 0, walk.inner.count));
+        });
   };
   if constexpr (std::is_base_of_v<TakesIntegers, Op>)
     visit_numeric(in.dtype(), "reduce", run);

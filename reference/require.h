@@ -25,7 +25,8 @@ class DTypeError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// An argument of an error message, already text: a shape as (2, 3), a dtype by its name, a number or a string.
+/// An argument of an error message, already text: a shape as (2, 3), a dtype by its name, a number or a
+/// string.
 class Shown {
  public:
   Shown(const Shape& shape);

@@ -31,8 +31,10 @@ PKB_HD inline float to_float(F16 x) {
 #if defined(__CUDA_ARCH__)
   return __half2float(__builtin_bit_cast(__half, x));
 #else
-  // Shifted into place the exponent is too small by 127 - 15; a multiplication mends that, subnormals included.
-  const std::uint32_t sign = std::uint32_t(x.bits & 0x8000u) << 16, rest = std::uint32_t(x.bits & 0x7fffu) << 13;
+  // Shifted into place the exponent is too small by 127 - 15; a multiplication mends that, subnormals
+  // included.
+  const std::uint32_t sign = std::uint32_t(x.bits & 0x8000u) << 16, rest = std::uint32_t(x.bits & 0x7fffu)
+                                                                           << 13;
   const float magnitude = __builtin_bit_cast(float, rest) * 0x1p112f;
   const std::uint32_t special = (x.bits & 0x7c00u) == 0x7c00u ? 0x7f800000u : 0u;
   return __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, magnitude) | special | sign);
@@ -130,20 +132,30 @@ struct Type {
   using type = T;
 };
 
-/// Calls `visitor(Type<T>{})` for a dtype with arithmetic; `what` names the operator in the DTypeError for fp8.
+/// Calls `visitor(Type<T>{})` for a dtype with arithmetic; `what` names the operator in the DTypeError for
+/// fp8.
 template <class Visitor>
 decltype(auto) visit_numeric(DType dtype, const char* what, Visitor&& visitor) {
   switch (dtype) {
-    case DType::bf16: return visitor(Type<Bf16>{});
-    case DType::f16: return visitor(Type<F16>{});
-    case DType::f32: return visitor(Type<float>{});
-    case DType::f64: return visitor(Type<double>{});
-    case DType::i8: return visitor(Type<std::int8_t>{});
-    case DType::u8: return visitor(Type<std::uint8_t>{});
-    case DType::i32: return visitor(Type<std::int32_t>{});
-    case DType::i64: return visitor(Type<std::int64_t>{});
+    case DType::bf16:
+      return visitor(Type<Bf16>{});
+    case DType::f16:
+      return visitor(Type<F16>{});
+    case DType::f32:
+      return visitor(Type<float>{});
+    case DType::f64:
+      return visitor(Type<double>{});
+    case DType::i8:
+      return visitor(Type<std::int8_t>{});
+    case DType::u8:
+      return visitor(Type<std::uint8_t>{});
+    case DType::i32:
+      return visitor(Type<std::int32_t>{});
+    case DType::i64:
+      return visitor(Type<std::int64_t>{});
     case DType::e4m3:
-    case DType::e5m2: break;
+    case DType::e5m2:
+      break;
   }
   throw DTypeError(show("{}: {} has no arithmetic; convert it first", {what, dtype}));
 }
@@ -152,16 +164,21 @@ decltype(auto) visit_numeric(DType dtype, const char* what, Visitor&& visitor) {
 template <class Visitor>
 decltype(auto) visit_floating(DType dtype, const char* what, Visitor&& visitor) {
   switch (dtype) {
-    case DType::bf16: return visitor(Type<Bf16>{});
-    case DType::f16: return visitor(Type<F16>{});
-    case DType::f32: return visitor(Type<float>{});
-    case DType::f64: return visitor(Type<double>{});
+    case DType::bf16:
+      return visitor(Type<Bf16>{});
+    case DType::f16:
+      return visitor(Type<F16>{});
+    case DType::f32:
+      return visitor(Type<float>{});
+    case DType::f64:
+      return visitor(Type<double>{});
     case DType::i8:
     case DType::u8:
     case DType::i32:
     case DType::i64:
     case DType::e4m3:
-    case DType::e5m2: break;
+    case DType::e5m2:
+      break;
   }
   throw DTypeError(show("{}: takes bf16, fp16, fp32 or fp64, not {}", {what, dtype}));
 }

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <ostream>
 
 #include "reference/tensor.h"
 
@@ -17,22 +18,24 @@ struct Rounding {
   std::uint16_t bf16, f16;
 };
 
+void PrintTo(const Rounding& row, std::ostream* out) { *out << row.value; }
+
 // Patterns by hand from the formats: bf16 has 8 exponent and 7 fraction bits, fp16 5 and 10.
 constexpr Rounding kRoundings[] = {
     {"One", 1, 0x3f80, 0x3c00},
     {"MinusTwo", -2, 0xc000, 0xc000},
     {"MinusZero", -0.0, 0x8000, 0x8000},
-    {"TieToEvenDown", 257, 0x4380, 0x5c04},               // bf16: between 256 and 258
-    {"TieToEvenUp", 259, 0x4382, 0x5c0c},                 // bf16: between 258 and 260
-    {"BeyondTheTie", 257.0000001, 0x4381, 0x5c04},        // would be 256 if rounded to fp32 first
-    {"BelowTheTie", 258.9999999, 0x4381, 0x5c0c},         // would be 260 if rounded to fp32 first
-    {"HalfTieDown", 2049, 0x4500, 0x6800},                // fp16: between 2048 and 2050
+    {"TieToEvenDown", 257, 0x4380, 0x5c04},         // bf16: between 256 and 258
+    {"TieToEvenUp", 259, 0x4382, 0x5c0c},           // bf16: between 258 and 260
+    {"BeyondTheTie", 257.0000001, 0x4381, 0x5c04},  // would be 256 if rounded to fp32 first
+    {"BelowTheTie", 258.9999999, 0x4381, 0x5c0c},   // would be 260 if rounded to fp32 first
+    {"HalfTieDown", 2049, 0x4500, 0x6800},          // fp16: between 2048 and 2050
     {"HalfBeyondTie", 2049.00000001, 0x4500, 0x6801},
     {"HalfLargest", 65504, 0x4780, 0x7bff},
     {"HalfJustInfinite", 65520, 0x4780, 0x7c00},
     {"HalfJustFinite", 65519.9999999, 0x4780, 0x7bff},
     {"HalfSmallest", 0x1p-24, 0x3380, 0x0001},
-    {"HalfHalfSmallest", 0x1p-25, 0x3300, 0x0000},        // tie to even: 0
+    {"HalfHalfSmallest", 0x1p-25, 0x3300, 0x0000},  // tie to even: 0
     {"HalfAboveHalfSmallest", 0x1.00000001p-25, 0x3300, 0x0001},
     {"HalfSubnormal", 0x1.8p-23, 0x3440, 0x0003},
     {"Infinity", INFINITY, 0x7f80, 0x7c00},
@@ -76,7 +79,8 @@ TEST(Convert, BetweenAllDTypes) {
     for (const DTypeInfo& to : kDTypes) {
       if (to.dtype == DType::e4m3 || to.dtype == DType::e5m2) continue;
       const Tensor t = Tensor::from_values({0, 1, 3, 100}, {2, 2}, from.dtype);
-      EXPECT_EQ(t.t().to(to.dtype).values(), (std::vector<double>{0, 3, 1, 100})) << from.name << " to " << to.name;
+      EXPECT_EQ(t.t().to(to.dtype).values(), (std::vector<double>{0, 3, 1, 100}))
+          << from.name << " to " << to.name;
     }
   }
   EXPECT_THROW(Tensor::zeros({1}, DType::f32).to(DType::e4m3), DTypeError);

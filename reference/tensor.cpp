@@ -8,8 +8,10 @@ namespace pkb::ref {
 
 std::string_view name_of(Place place) {
   switch (place) {
-    case Place::host: return "host";
-    case Place::cuda: return "cuda";
+    case Place::host:
+      return "host";
+    case Place::cuda:
+      return "cuda";
   }
   return "";
 }
@@ -32,7 +34,8 @@ std::int64_t numel(const Shape& shape) {
 
 int Tensor::wrapped(int dimension) const {
   const int wrapped = dimension < 0 ? dimension + dim() : dimension;
-  require(wrapped >= 0 && wrapped < dim(), "dimension {} is not one of a tensor of shape {}", dimension, x_shape);
+  require(wrapped >= 0 && wrapped < dim(), "dimension {} is not one of a tensor of shape {}", dimension,
+          x_shape);
   return wrapped;
 }
 
@@ -98,8 +101,8 @@ Tensor Tensor::view(Shape shape) const {
     return as_view(std::move(shape), std::move(strides));
   }
   Shape strides = view_strides(x_shape, x_strides, shape);
-  require(!strides.empty(), "view: shape {} with strides {} cannot be seen as {}; use reshape", x_shape, x_strides,
-          shape);
+  require(!strides.empty(), "view: shape {} with strides {} cannot be seen as {}; use reshape", x_shape,
+          x_strides, shape);
   return as_view(std::move(shape), std::move(strides));
 }
 
@@ -150,7 +153,8 @@ Tensor Tensor::narrow(int dimension, std::int64_t start, std::int64_t length) co
 Tensor Tensor::select(int dimension, std::int64_t index) const {
   const auto d = wrapped(dimension);
   const std::int64_t extent = size(d), at = index < 0 ? index + extent : index;
-  require(at >= 0 && at < extent, "select: index {} is not within dimension {} of {}", index, dimension, x_shape);
+  require(at >= 0 && at < extent, "select: index {} is not within dimension {} of {}", index, dimension,
+          x_shape);
   Shape shape = x_shape, strides = x_strides;
   shape.erase(shape.begin() + d);
   strides.erase(strides.begin() + d);
@@ -171,7 +175,8 @@ Tensor Tensor::unsqueeze(int dimension) const {
   const int at = dimension < 0 ? dimension + dim() + 1 : dimension;
   require(at >= 0 && at <= dim(), "unsqueeze: no place {} in {}", dimension, x_shape);
   Shape shape = x_shape, strides = x_strides;
-  strides.insert(strides.begin() + at, at < dim() ? x_shape[std::size_t(at)] * x_strides[std::size_t(at)] : 1);
+  strides.insert(strides.begin() + at,
+                 at < dim() ? x_shape[std::size_t(at)] * x_strides[std::size_t(at)] : 1);
   shape.insert(shape.begin() + at, 1);
   return as_view(std::move(shape), std::move(strides));
 }
@@ -186,7 +191,8 @@ Tensor Tensor::expand(const Shape& shape) const {
   Shape strides(shape.size(), 0);
   const std::size_t added = shape.size() - x_shape.size();
   for (std::size_t d = 0; d < x_shape.size(); ++d) {
-    require(x_shape[d] == shape[added + d] || x_shape[d] == 1, "expand: {} does not expand to {}", x_shape, shape);
+    require(x_shape[d] == shape[added + d] || x_shape[d] == 1, "expand: {} does not expand to {}", x_shape,
+            shape);
     if (x_shape[d] == shape[added + d]) strides[added + d] = x_strides[d];
   }
   return as_view(shape, std::move(strides));
@@ -197,7 +203,8 @@ const Tensor& Tensors::operator[](std::string_view name) const {
     if (each == name) return tensor;
   std::string names;
   for (const auto& [each, tensor] : x_items) names += (names.empty() ? "" : ", ") + each;
-  throw std::out_of_range("no tensor \"" + std::string(name) + "\"; there are: " + (names.empty() ? "none" : names));
+  throw std::out_of_range("no tensor \"" + std::string(name) +
+                          "\"; there are: " + (names.empty() ? "none" : names));
 }
 
 bool Tensors::contains(std::string_view name) const {

@@ -22,10 +22,10 @@ std::string_view name_of(Place place);
 
 /// An n-dimensional array in PyTorch's conventions: a view (shape, strides, offset) of shared storage.
 ///
-/// Copying a Tensor copies the view. Views (`transpose`, `narrow`, `view`, ...) share the storage; operators that
-/// end in an underscore write through it. Dimensions count from 0, negative ones from the end. On cuda everything
-/// is enqueued on `current_stream()`; only `bytes`, `values`, `copy_to`, `copy_from`, `equal` and a move to the
-/// host wait for it. Functions throw ShapeError or DTypeError.
+/// Copying a Tensor copies the view. Views (`transpose`, `narrow`, `view`, ...) share the storage; operators
+/// that end in an underscore write through it. Dimensions count from 0, negative ones from the end. On cuda
+/// everything is enqueued on `current_stream()`; only `bytes`, `values`, `copy_to`, `copy_from`, `equal` and
+/// a move to the host wait for it. Functions throw ShapeError or DTypeError.
 class Tensor {
  public:
   /// A tensor without elements: shape (0), bf16, host.
@@ -37,7 +37,8 @@ class Tensor {
   /// A row-major tensor over the caller's memory, which must outlive every view of it.
   static Tensor from_blob(void* data, Shape shape, DType dtype, Place place);
   /// Row-major values, each rounded to `dtype` once.
-  static Tensor from_values(std::span<const double> values, Shape shape, DType dtype, Place place = Place::host);
+  static Tensor from_values(std::span<const double> values, Shape shape, DType dtype,
+                            Place place = Place::host);
   static Tensor from_values(std::initializer_list<double> values, Shape shape, DType dtype,
                             Place place = Place::host);
 
@@ -78,11 +79,11 @@ class Tensor {
   Tensor expand(const Shape& shape) const;
 
   // Copies where needed.
-  Tensor contiguous() const;                ///< itself when it is
-  Tensor reshape(Shape shape) const;        ///< a view when strides allow it
-  Tensor to(DType dtype) const;             ///< itself when it has it; rounds to nearest even, once
-  Tensor to(Place place) const;             ///< itself when it is there; to host: waits
-  Tensor clone() const;                     ///< contiguous
+  Tensor contiguous() const;          ///< itself when it is
+  Tensor reshape(Shape shape) const;  ///< a view when strides allow it
+  Tensor to(DType dtype) const;       ///< itself when it has it; rounds to nearest even, once
+  Tensor to(Place place) const;       ///< itself when it is there; to host: waits
+  Tensor clone() const;               ///< contiguous
   Tensor empty_like() const { return empty(x_shape, x_dtype, x_place); }
 
   // In place.
@@ -99,8 +100,12 @@ class Tensor {
 
  private:
   Tensor(std::shared_ptr<void> storage, std::byte* data, Shape shape, Shape strides, DType dtype, Place place)
-      : x_storage(std::move(storage)), x_data(data), x_shape(std::move(shape)), x_strides(std::move(strides)),
-        x_dtype(dtype), x_place(place) {}
+      : x_storage(std::move(storage)),
+        x_data(data),
+        x_shape(std::move(shape)),
+        x_strides(std::move(strides)),
+        x_dtype(dtype),
+        x_place(place) {}
   int wrapped(int dimension) const;
   Tensor as_view(Shape shape, Shape strides, std::int64_t offset = 0) const;
 

@@ -21,11 +21,13 @@ std::shared_ptr<void> host_allocate(std::size_t bytes) {
 }
 
 std::size_t checked_bytes(const Shape& shape, DType dtype) {
-  require(std::ranges::all_of(shape, [](auto extent) { return extent >= 0; }), "negative extent in shape {}", shape);
+  require(std::ranges::all_of(shape, [](auto extent) { return extent >= 0; }), "negative extent in shape {}",
+          shape);
   std::size_t bytes = size_of(dtype);
   if (std::ranges::find(shape, 0) != shape.end()) return 0;
   for (const std::int64_t extent : shape)
-    require(!__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes) && bytes < (std::size_t{1} << 62),
+    require(!__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes) &&
+                bytes < (std::size_t{1} << 62),
             "shape {} is larger than any memory", shape);
   return bytes;
 }
@@ -69,8 +71,8 @@ Tensor Tensor::from_blob(void* data, Shape shape, DType dtype, Place place) {
 }
 
 Tensor Tensor::from_values(std::span<const double> values, Shape shape, DType dtype, Place place) {
-  require(static_cast<std::int64_t>(values.size()) == ref::numel(shape), "from_values: {} values for shape {}",
-          values.size(), shape);
+  require(static_cast<std::int64_t>(values.size()) == ref::numel(shape),
+          "from_values: {} values for shape {}", values.size(), shape);
   // Only read from.
   return from_blob(const_cast<double*>(values.data()), std::move(shape), DType::f64, Place::host)
       .clone()
@@ -162,7 +164,8 @@ Tensor cat(std::span<const Tensor> tensors, int dimension) {
   for (const Tensor& each : tensors) {
     Shape expected = first.shape();
     if (each.shape().size() == expected.size()) expected[d] = each.shape()[d];
-    require(each.shape() == expected, "cat along dimension {}: {} beside {}", dimension, first.shape(), each.shape());
+    require(each.shape() == expected, "cat along dimension {}: {} beside {}", dimension, first.shape(),
+            each.shape());
     require<DTypeError>(each.dtype() == first.dtype(), "cat: {} beside {}", first.dtype(), each.dtype());
     shape[d] += each.shape()[d];
   }
@@ -182,7 +185,8 @@ Tensor cat(std::initializer_list<Tensor> tensors, int dimension) {
 Tensor stack(std::span<const Tensor> tensors, int dimension) {
   std::vector<Tensor> raised;
   for (const Tensor& each : tensors) {
-    require(each.shape() == tensors.front().shape(), "stack: {} beside {}", tensors.front().shape(), each.shape());
+    require(each.shape() == tensors.front().shape(), "stack: {} beside {}", tensors.front().shape(),
+            each.shape());
     raised.push_back(each.unsqueeze(dimension));
   }
   return cat(raised, dimension);

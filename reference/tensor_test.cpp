@@ -51,8 +51,9 @@ TEST(Tensor, ViewAndReshape) {
   // Rows of a slice are apart: splitting a row is a view, merging rows is none.
   const Tensor slice = t.narrow(1, 0, 4);
   EXPECT_THAT(slice.view({2, 2, 2}).values(), ElementsAre(0, 1, 2, 3, 6, 7, 8, 9));
-  EXPECT_THAT([&] { slice.view({8}); },
-              ThrowsMessage<ShapeError>("view: shape (2, 4) with strides (6, 1) cannot be seen as (8); use reshape"));
+  EXPECT_THAT(
+      [&] { slice.view({8}); },
+      ThrowsMessage<ShapeError>("view: shape (2, 4) with strides (6, 1) cannot be seen as (8); use reshape"));
   EXPECT_THAT(slice.reshape({8}).values(), ElementsAre(0, 1, 2, 3, 6, 7, 8, 9));
   EXPECT_THAT(t.t().reshape({3, 4}).values(), ElementsAre(0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11));
   EXPECT_THROW(t.view({5, -1}), ShapeError);
@@ -89,7 +90,11 @@ TEST(Tensor, CatAndStack) {
   EXPECT_THAT(cat({a, a.t()}, 0).values(), ElementsAre(0, 1, 2, 3, 0, 2, 1, 3));
   EXPECT_EQ(cat({a, Tensor::empty({0, 2}, DType::f32)}).shape(), (Shape{2, 2}));
   EXPECT_THAT(stack({a, a.t()}, -1).values(), ElementsAre(0, 0, 1, 2, 2, 1, 3, 3));
-  EXPECT_THAT([&] { cat({a, b}, 0); }, ThrowsMessage<ShapeError>("cat along dimension 0: (2, 2) beside (2, 1)"));
+  EXPECT_THAT(
+      [&] {
+        cat({a, b}, 0);
+      },
+      ThrowsMessage<ShapeError>("cat along dimension 0: (2, 2) beside (2, 1)"));
   EXPECT_THROW(cat({a, a.to(DType::f64)}), DTypeError);
 }
 
@@ -113,14 +118,21 @@ TEST(Tensor, BorrowedMemoryIsWrittenThrough) {
 }
 
 TEST(Tensor, RefusesImpossibleShapes) {
-  EXPECT_THAT([] { Tensor::empty({-1, 2}, DType::f32); },
-              ThrowsMessage<ShapeError>("negative extent in shape (-1, 2)"));
-  EXPECT_THAT([] { Tensor::empty({1 << 30, 1 << 30, 1 << 30}, DType::f32); },
-              ThrowsMessage<ShapeError>(HasSubstr("larger than any memory")));
+  EXPECT_THAT(
+      [] {
+        Tensor::empty({-1, 2}, DType::f32);
+      },
+      ThrowsMessage<ShapeError>("negative extent in shape (-1, 2)"));
+  EXPECT_THAT(
+      [] {
+        Tensor::empty({1 << 30, 1 << 30, 1 << 30}, DType::f32);
+      },
+      ThrowsMessage<ShapeError>(HasSubstr("larger than any memory")));
 }
 
 TEST(Tensor, EqualSeesEveryBit) {
-  const Tensor zero = Tensor::from_values({0.0}, {1}, DType::f32), minus = Tensor::from_values({-0.0}, {1}, DType::f32);
+  const Tensor zero = Tensor::from_values({0.0}, {1}, DType::f32),
+               minus = Tensor::from_values({-0.0}, {1}, DType::f32);
   EXPECT_FALSE(equal(zero, minus));
   EXPECT_TRUE(equal(zero, zero.clone()));
   EXPECT_FALSE(equal(zero, zero.view({1, 1})));

@@ -31,7 +31,8 @@ TEST(AllGather, EveryPositionAndRank) {
 
 TEST(AllGather, NoElements) {
   expect_outputs(kProblem, 3, {}, [](int) -> Exchange {
-    return {{{"tensor", Tensor::empty({2, 0}, DType::bf16)}}, {{"out", Tensor::empty({3, 2, 0}, DType::bf16)}}};
+    return {{{"tensor", Tensor::empty({2, 0}, DType::bf16)}},
+            {{"out", Tensor::empty({3, 2, 0}, DType::bf16)}}};
   });
 }
 

@@ -18,7 +18,9 @@ Tensor sum_on_root(Context& ctx, Tensor tensor) {
 
 }  // namespace
 
-Tensors reference(Context& ctx, const Tensors& in) { return {{"out", sum_on_root(ctx, in["tensor"].clone())}}; }
+Tensors reference(Context& ctx, const Tensors& in) {
+  return {{"out", sum_on_root(ctx, in["tensor"].clone())}};
+}
 
 Tensors error_bound(Context& ctx, const Tensors& in) {
   return {{"out", sum_bound(ctx, sum_on_root(ctx, abs(in["tensor"])))}};

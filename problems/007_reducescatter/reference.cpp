@@ -12,7 +12,8 @@ namespace {
 /// Row block `rank` of the sum of every rank's `tensor`.
 Tensor summed_block(Context& ctx, const Tensor& tensor) {
   const int ranks = ctx.world().size();
-  require(tensor.size(0) % ranks == 0, "reducescatter: {} rows do not split over {} ranks", tensor.size(0), ranks);
+  require(tensor.size(0) % ranks == 0, "reducescatter: {} rows do not split over {} ranks", tensor.size(0),
+          ranks);
   Tensor out = Tensor::empty({tensor.size(0) / ranks, tensor.size(1)}, tensor.dtype(), tensor.place());
   ctx.world().reduce_scatter_tensor(out, tensor, Reduce::sum);
   return out;

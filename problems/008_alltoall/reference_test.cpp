@@ -44,7 +44,8 @@ TEST(AllToAll, TwiceIsNothing) {
 
 TEST(AllToAll, NoElementsAndUnevenBlocks) {
   expect_outputs(kProblem, 2, {}, [](int) -> Exchange {
-    return {{{"tensor", Tensor::empty({2, 0, 3}, DType::bf16)}}, {{"out", Tensor::empty({2, 0, 3}, DType::bf16)}}};
+    return {{{"tensor", Tensor::empty({2, 0, 3}, DType::bf16)}},
+            {{"out", Tensor::empty({2, 0, 3}, DType::bf16)}}};
   });
   with_ranks(2, {}, [](Context& ctx) {
     const Tensors in{{"tensor", Tensor::zeros({3, 1, 1}, DType::bf16)}};

@@ -13,8 +13,8 @@ Tensors reference(Context& ctx, const Tensors& in) {
   return {{"C", c}};
 }
 
-// The sum over ranks rounds to the run dtype at most W times; the fp32 sum over K inside a product errs by at most
-// K * 2^-24 of the sum of magnitudes.
+// The sum over ranks rounds to the run dtype at most W times; the fp32 sum over K inside a product errs by at
+// most K * 2^-24 of the sum of magnitudes.
 Tensors error_bound(Context& ctx, const Tensors& in) {
   const Tensor &a = in["A_local"], &b = in["B_local"];
   Tensor products = abs(matmul(a, b));

@@ -35,7 +35,8 @@ TEST(GemmAllReduce, EachProductIsRoundedBeforeTheSum) {
 TEST(GemmAllReduce, FewerElementsThanRanks) {
   for (int ranks = 1; ranks <= 4; ++ranks)
     expect_outputs(kProblem, ranks, {}, [&](int) -> Exchange {
-      return {{{"A_local", Tensor::full({1, 5}, 1, DType::bf16)}, {"B_local", Tensor::full({5, 3}, 1, DType::bf16)}},
+      return {{{"A_local", Tensor::full({1, 5}, 1, DType::bf16)},
+               {"B_local", Tensor::full({5, 3}, 1, DType::bf16)}},
               {{"C", Tensor::full({1, 3}, 5 * ranks, DType::bf16)}}};
     });
 }
@@ -43,8 +44,9 @@ TEST(GemmAllReduce, FewerElementsThanRanks) {
 TEST(GemmAllReduce, ARankMayHaveNoInnerExtent) {
   expect_outputs(kProblem, 2, {}, [](int rank) -> Exchange {
     const std::int64_t k = rank == 1 ? 0 : 2;
-    return {{{"A_local", Tensor::full({2, k}, 3, DType::f32)}, {"B_local", Tensor::full({k, 2}, 2, DType::f32)}},
-            {{"C", Tensor::full({2, 2}, 12, DType::f32)}}};
+    return {
+        {{"A_local", Tensor::full({2, k}, 3, DType::f32)}, {"B_local", Tensor::full({k, 2}, 2, DType::f32)}},
+        {{"C", Tensor::full({2, 2}, 12, DType::f32)}}};
   });
 }
 

@@ -30,16 +30,21 @@ struct Types {
 
 Types types_of(DType dtype) {
   switch (dtype) {
-    case DType::bf16: return {CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-    case DType::f16: return {CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-    case DType::f32: return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-    case DType::f64: return {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
+    case DType::bf16:
+      return {CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    case DType::f16:
+      return {CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    case DType::f32:
+      return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    case DType::f64:
+      return {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
     case DType::i8:
     case DType::u8:
     case DType::i32:
     case DType::i64:
     case DType::e4m3:
-    case DType::e5m2: break;
+    case DType::e5m2:
+      break;
   }
   throw std::runtime_error("gemm: no kernel for " + std::string(name_of(dtype)));
 }
@@ -54,7 +59,8 @@ struct Plan {
 
 template <class Value>
 void set(cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t attribute, const Value& value) {
-  check(cublasLtMatmulDescSetAttribute(desc, attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
+  check(cublasLtMatmulDescSetAttribute(desc, attribute, &value, sizeof value),
+        "cublasLtMatmulDescSetAttribute");
 }
 template <class Value>
 void set(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t attribute, const Value& value) {
@@ -62,7 +68,8 @@ void set(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t attribut
         "cublasLtMatrixLayoutSetAttribute");
 }
 template <class Value>
-void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t attribute, const Value& value) {
+void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t attribute,
+         const Value& value) {
   check(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value),
         "cublasLtMatmulPreferenceSetAttribute");
 }
@@ -114,8 +121,8 @@ Plan make_plan(cublasLtHandle_t handle, const Gemm& gemm) {
   set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(gemm.c));
   cublasLtMatmulHeuristicResult_t best{};
   int found = 0;
-  check(cublasLtMatmulAlgoGetHeuristic(handle, plan.operation, plan.first, plan.second, plan.result, plan.result,
-                                       preference, 1, &best, &found),
+  check(cublasLtMatmulAlgoGetHeuristic(handle, plan.operation, plan.first, plan.second, plan.result,
+                                       plan.result, preference, 1, &best, &found),
         "cublasLtMatmulAlgoGetHeuristic");
   check(cublasLtMatmulPreferenceDestroy(preference), "cublasLtMatmulPreferenceDestroy");
   if (found == 0) throw std::runtime_error("gemm: cuBLASLt has no algorithm for this product");
@@ -131,10 +138,20 @@ struct Planner {
 
   const Plan& plan(const Gemm& gemm) {
     if (!handle) check(cublasLtCreate(&handle), "cublasLtCreate");
-    const std::array<std::int64_t, 14> key{
-        static_cast<std::int64_t>(gemm.dtype), gemm.m, gemm.n, gemm.k, gemm.batch, gemm.a.transposed, gemm.a.ld,
-        gemm.a.batch_stride, gemm.b.transposed, gemm.b.ld, gemm.b.batch_stride, alignment_of(gemm.a.data),
-        alignment_of(gemm.b.data), alignment_of(gemm.c)};
+    const std::array<std::int64_t, 14> key{static_cast<std::int64_t>(gemm.dtype),
+                                           gemm.m,
+                                           gemm.n,
+                                           gemm.k,
+                                           gemm.batch,
+                                           gemm.a.transposed,
+                                           gemm.a.ld,
+                                           gemm.a.batch_stride,
+                                           gemm.b.transposed,
+                                           gemm.b.ld,
+                                           gemm.b.batch_stride,
+                                           alignment_of(gemm.a.data),
+                                           alignment_of(gemm.b.data),
+                                           alignment_of(gemm.c)};
     const auto known = plans.find(key);
     return known != plans.end() ? known->second : plans.emplace(key, make_plan(handle, gemm)).first->second;
   }
@@ -156,9 +173,9 @@ void gemm_on_cuda(const Gemm& gemm) {
   const bool wide = gemm.dtype == DType::f64;
   const void* const alpha = wide ? static_cast<const void*>(&wide_one) : &one;
   const void* const beta = wide ? static_cast<const void*>(&wide_zero) : &zero;
-  check(cublasLtMatmul(planner.handle, plan.operation, alpha, gemm.b.data, plan.first, gemm.a.data, plan.second, beta,
-                       gemm.c, plan.result, gemm.c, plan.result, &plan.algorithm, workspace.get(), plan.workspace,
-                       current_stream()),
+  check(cublasLtMatmul(planner.handle, plan.operation, alpha, gemm.b.data, plan.first, gemm.a.data,
+                       plan.second, beta, gemm.c, plan.result, gemm.c, plan.result, &plan.algorithm,
+                       workspace.get(), plan.workspace, current_stream()),
         "cublasLtMatmul");
 }
 

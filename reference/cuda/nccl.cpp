@@ -14,32 +14,48 @@ namespace {
 
 void check(ncclResult_t status, const char* what) {
   if (status != ncclSuccess)
-    throw std::runtime_error(std::string(what) + ": " + ncclGetErrorString(status) + "; " + ncclGetLastError(nullptr));
+    throw std::runtime_error(std::string(what) + ": " + ncclGetErrorString(status) + "; " +
+                             ncclGetLastError(nullptr));
 }
 
 ncclDataType_t nccl_type(DType dtype) {
   switch (dtype) {
-    case DType::bf16: return ncclBfloat16;
-    case DType::f16: return ncclFloat16;
-    case DType::f32: return ncclFloat32;
-    case DType::f64: return ncclFloat64;
-    case DType::i8: return ncclInt8;
-    case DType::u8: return ncclUint8;
-    case DType::i32: return ncclInt32;
-    case DType::i64: return ncclInt64;
-    case DType::e4m3: return ncclFloat8e4m3;
-    case DType::e5m2: return ncclFloat8e5m2;
+    case DType::bf16:
+      return ncclBfloat16;
+    case DType::f16:
+      return ncclFloat16;
+    case DType::f32:
+      return ncclFloat32;
+    case DType::f64:
+      return ncclFloat64;
+    case DType::i8:
+      return ncclInt8;
+    case DType::u8:
+      return ncclUint8;
+    case DType::i32:
+      return ncclInt32;
+    case DType::i64:
+      return ncclInt64;
+    case DType::e4m3:
+      return ncclFloat8e4m3;
+    case DType::e5m2:
+      return ncclFloat8e5m2;
   }
   throw std::runtime_error("no such dtype");
 }
 
 ncclRedOp_t nccl_op(Reduce op) {
   switch (op) {
-    case Reduce::sum: return ncclSum;
-    case Reduce::prod: return ncclProd;
-    case Reduce::min: return ncclMin;
-    case Reduce::max: return ncclMax;
-    case Reduce::avg: return ncclAvg;
+    case Reduce::sum:
+      return ncclSum;
+    case Reduce::prod:
+      return ncclProd;
+    case Reduce::min:
+      return ncclMin;
+    case Reduce::max:
+      return ncclMax;
+    case Reduce::avg:
+      return ncclAvg;
   }
   throw std::runtime_error("no such reduction");
 }
@@ -64,17 +80,18 @@ class NcclCommunicator final : public Communicator {
   ~NcclCommunicator() override { ncclCommDestroy(x_comm); }
 
   void all_reduce(Tensor& tensor, Reduce op) override {
-    check(ncclAllReduce(tensor.data(), tensor.data(), count_of(tensor), nccl_type(tensor.dtype()), nccl_op(op), x_comm,
-                        current_stream()),
+    check(ncclAllReduce(tensor.data(), tensor.data(), count_of(tensor), nccl_type(tensor.dtype()),
+                        nccl_op(op), x_comm, current_stream()),
           "ncclAllReduce");
   }
   void reduce(Tensor& tensor, int dst, Reduce op) override {
-    check(ncclReduce(tensor.data(), tensor.data(), count_of(tensor), nccl_type(tensor.dtype()), nccl_op(op), dst,
-                     x_comm, current_stream()),
+    check(ncclReduce(tensor.data(), tensor.data(), count_of(tensor), nccl_type(tensor.dtype()), nccl_op(op),
+                     dst, x_comm, current_stream()),
           "ncclReduce");
   }
   void all_gather(Tensor& out, const Tensor& in) override {
-    check(ncclAllGather(in.data(), out.data(), in.nbytes(), ncclUint8, x_comm, current_stream()), "ncclAllGather");
+    check(ncclAllGather(in.data(), out.data(), in.nbytes(), ncclUint8, x_comm, current_stream()),
+          "ncclAllGather");
   }
   void reduce_scatter(Tensor& out, const Tensor& in, Reduce op) override {
     check(ncclReduceScatter(in.data(), out.data(), count_of(out), nccl_type(in.dtype()), nccl_op(op), x_comm,
@@ -82,7 +99,8 @@ class NcclCommunicator final : public Communicator {
           "ncclReduceScatter");
   }
   void broadcast(Tensor& tensor, int src) override {
-    check(ncclBroadcast(tensor.data(), tensor.data(), tensor.nbytes(), ncclUint8, src, x_comm, current_stream()),
+    check(ncclBroadcast(tensor.data(), tensor.data(), tensor.nbytes(), ncclUint8, src, x_comm,
+                        current_stream()),
           "ncclBroadcast");
   }
   void scatter(Tensor& out, const Tensor& in, int src) override {
@@ -117,7 +135,8 @@ class NcclCommunicator final : public Communicator {
     NcclGroup group;
     for (int peer = 0; peer < size(); ++peer) {
       const std::size_t sent = static_cast<std::size_t>(in_counts[static_cast<std::size_t>(peer)]) * element;
-      const std::size_t received = static_cast<std::size_t>(out_counts[static_cast<std::size_t>(peer)]) * element;
+      const std::size_t received =
+          static_cast<std::size_t>(out_counts[static_cast<std::size_t>(peer)]) * element;
       if (peer == rank()) {
         own = from;
         own_to = to;
@@ -146,7 +165,8 @@ class NcclCommunicator final : public Communicator {
   }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
     if (bytes > 0)
-      ref::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, current_stream()), "cudaMemcpyAsync");
+      ref::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, current_stream()),
+                 "cudaMemcpyAsync");
   }
 
   ncclComm_t x_comm{};

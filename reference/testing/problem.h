@@ -18,9 +18,9 @@ struct Exchange {
   Tensors in, out;
 };
 
-/// Runs the reference on `ranks` ranks, once on its inputs and once on inputs promoted to fp64, and expects the
-/// same output values both times, bit for bit in the dtype, and inputs that did not change.
-/// `exchange(r)` is rank r's.
+/// Runs the reference on `ranks` ranks, once on its inputs and once on inputs promoted to fp64, and expects
+/// the same output values both times, bit for bit in the dtype, and inputs that did not change. `exchange(r)`
+/// is rank r's.
 void expect_outputs(std::string_view problem, int ranks, const ContextOptions& options,
                     const std::function<Exchange(int rank)>& exchange);
 
