@@ -18,7 +18,7 @@ using namespace pkb::worker;  // NOLINT: a test program
 Channel channel(pkb::FileDescriptor(3));
 
 void say(const ToJudge& message) { channel.send(encode(message)); }
-void say_done() { say(Done{.troubles = {}, .counters = {.lane_instructions = 7}}); }
+void say_done() { say(Done{}); }
 
 void setup(const std::string& behaviour) {
   if (behaviour == "symmetric") {
