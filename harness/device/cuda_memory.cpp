@@ -11,7 +11,8 @@ namespace pkb::device {
 namespace {
 
 [[noreturn]] void fail(const char* action, const std::string& reason) {
-  throw EnvironmentError({.where = "GPU memory", .fault = fmt::format("{}: {}", action, reason), .remedy = {}});
+  throw EnvironmentError(
+      {.where = "GPU memory", .fault = fmt::format("{}: {}", action, reason), .remedy = {}});
 }
 
 void check(cudaError_t error, const char* action) {
@@ -24,7 +25,8 @@ void check(CUresult result, const char* action) {
                                                   : fmt::format("driver error {}", static_cast<int>(result)));
 }
 
-/// The driver's functions, found at run time: nothing of ours links libcuda, which machines without a GPU lack.
+/// The driver's functions, found at run time: nothing of ours links libcuda, which machines without a GPU
+/// lack.
 struct Driver {
   template <class Function>
   static void find(Function& function, const char* name) {

@@ -31,7 +31,7 @@ class Segment {
 
   std::byte* data() const { return static_cast<std::byte*>(x_data); }  ///< a device pointer
   std::size_t bytes() const { return x_bytes; }                        ///< as asked for, not rounded
-  int fd() const { return x_fd.get(); }                                ///< of a created segment; -1 of an imported one
+  int fd() const { return x_fd.get(); }  ///< of a created segment; -1 of an imported one
 
  private:
   void* x_data = nullptr;

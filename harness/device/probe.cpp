@@ -37,7 +37,8 @@ Probe probe() {
   }
   using DeviceOf = int (*)(int*, int);
   using AttributeOf = int (*)(int*, int, int);
-  constexpr int kExportsToDescriptor = 103;  // CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED
+  constexpr int kExportsToDescriptor =
+      103;  // CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED
   const auto device_of = reinterpret_cast<DeviceOf>(::dlsym(driver, "cuDeviceGet"));
   const auto attribute_of = reinterpret_cast<AttributeOf>(::dlsym(driver, "cuDeviceGetAttribute"));
   for (int ordinal = 0; ordinal < count; ++ordinal) {

@@ -12,7 +12,8 @@ struct Gpu {
   std::string name;
   int major = 0, minor = 0;  ///< compute capability
   std::size_t bytes = 0;
-  bool exports_memory = false;  ///< virtual memory management with file descriptors, which `shared` and `cuda` need
+  bool exports_memory =
+      false;  ///< virtual memory management with file descriptors, which `shared` and `cuda` need
 };
 
 struct Probe {

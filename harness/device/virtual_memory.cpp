@@ -32,9 +32,10 @@ class VirtualMemory final : public Memory {
   Segment import(FileDescriptor fd, std::size_t bytes) override {
     struct stat status {};
     if (::fstat(fd.get(), &status) != 0 || static_cast<std::size_t>(status.st_size) < bytes) {
-      throw EnvironmentError({.where = "virtual device memory",
-                              .fault = fmt::format("a peer's segment has {} bytes, not {}", status.st_size, bytes),
-                              .remedy = {}});
+      throw EnvironmentError(
+          {.where = "virtual device memory",
+           .fault = fmt::format("a peer's segment has {} bytes, not {}", status.st_size, bytes),
+           .remedy = {}});
     }
     return map(fd.get(), bytes, {});
   }

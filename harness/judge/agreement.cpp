@@ -12,10 +12,14 @@ constexpr int kEventTag = 1, kDecisionTag = 2;
 
 std::string describe(const Event& event) {
   switch (event.kind) {
-    case Event::Kind::answered: return "finished setup";
-    case Event::Kind::symmetric: return fmt::format("called symmetric({})", event.bytes);
-    case Event::Kind::barrier: return "called barrier()";
-    case Event::Kind::failed: return "failed";
+    case Event::Kind::answered:
+      return "finished setup";
+    case Event::Kind::symmetric:
+      return fmt::format("called symmetric({})", event.bytes);
+    case Event::Kind::barrier:
+      return "called barrier()";
+    case Event::Kind::failed:
+      return "failed";
   }
   return {};
 }
@@ -58,11 +62,12 @@ std::optional<Event> Agreement::decide() {
   constexpr Event kStop{.kind = Event::Kind::failed};
   if (x_stop || std::ranges::find(x_events, std::optional(kStop)) != x_events.end()) return kStop;
   if (!std::ranges::all_of(x_events, &std::optional<Event>::has_value)) return std::nullopt;
-  const auto differs =
-      std::ranges::find_if(x_events, [&](const std::optional<Event>& each) { return each != x_events.front(); });
+  const auto differs = std::ranges::find_if(
+      x_events, [&](const std::optional<Event>& each) { return each != x_events.front(); });
   if (differs == x_events.end()) return x_events.front();
-  x_disagreement = fmt::format("every rank must call symmetric() and barrier() alike: rank 0 {}, but rank {} {}",
-                               describe(*x_events.front()), differs - x_events.begin(), describe(**differs));
+  x_disagreement =
+      fmt::format("every rank must call symmetric() and barrier() alike: rank 0 {}, but rank {} {}",
+                  describe(*x_events.front()), differs - x_events.begin(), describe(**differs));
   return kStop;
 }
 

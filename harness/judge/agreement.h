@@ -34,7 +34,8 @@ class Agreement {
   Agreement& operator=(const Agreement&) = delete;
 
   void post(const Event& event);
-  /// The event that all ranks had, or `failed` when they are to stop; nothing while it is open. Does not wait.
+  /// The event that all ranks had, or `failed` when they are to stop; nothing while it is open. Does not
+  /// wait.
   std::optional<Event> decision();
 
   // On rank 0 only.

@@ -36,7 +36,8 @@ class Ranks : public testing::Test {
 
 TEST_F(Ranks, GoOnWhenAllHaveTheSameEvent) {
   Agreement agreement(MPI_COMM_WORLD);
-  for (const Event event : {Event{Kind::answered}, Event{Kind::symmetric, 4096}, Event{Kind::barrier}, Event{Kind::answered}}) {
+  for (const Event event :
+       {Event{Kind::answered}, Event{Kind::symmetric, 4096}, Event{Kind::barrier}, Event{Kind::answered}}) {
     agreement.post(event);
     EXPECT_EQ(wait(agreement), event);
   }
@@ -79,9 +80,10 @@ TEST_F(Ranks, StopWhenTheirRequestsDiffer) {
   agreement.post(x_rank == 1 ? Event{Kind::symmetric, 8} : Event{Kind::symmetric, 16});
   EXPECT_EQ(wait(agreement).kind, Kind::failed);
   EXPECT_EQ(agreement.disagreement(),
-            x_rank == 0 ? "every rank must call symmetric() and barrier() alike: rank 0 called symmetric(16), but "
-                          "rank 1 called symmetric(8)"
-                        : "");
+            x_rank == 0
+                ? "every rank must call symmetric() and barrier() alike: rank 0 called symmetric(16), but "
+                  "rank 1 called symmetric(8)"
+                : "");
   agreement.finish();
 }
 
@@ -113,7 +115,9 @@ TEST_F(Ranks, ExchangeDescriptors) {
 }
 
 TEST_F(Ranks, GatherTheirFindings) {
-  const auto all = gather({{"rank", x_rank}, {"text", std::string(static_cast<std::size_t>(x_rank) * 1000, 'x') + "\xFF"}}, MPI_COMM_WORLD);
+  const auto all =
+      gather({{"rank", x_rank}, {"text", std::string(static_cast<std::size_t>(x_rank) * 1000, 'x') + "\xFF"}},
+             MPI_COMM_WORLD);
   ASSERT_EQ(all.size(), static_cast<std::size_t>(x_rank == 0 ? x_ranks : 0));
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     EXPECT_EQ(all[rank]["rank"], rank);

@@ -85,7 +85,11 @@ Findings check_baseline(Bench& bench) {
     now.merge(to_host(expected.baseline));
     TrialResult result = check_trial(*oracle, trial, expected, before, now, bench.comm());
     for (Diagnosis& each : result.diagnoses) findings.diagnoses.push_back(std::move(each));
-    findings.trials.push_back({{"trial", trial}, {"variant", current}, {"schedule", 0}, {"passes", result.passes}, {"outputs", result.outputs()}});
+    findings.trials.push_back({{"trial", trial},
+                               {"variant", current},
+                               {"schedule", 0},
+                               {"passes", result.passes},
+                               {"outputs", result.outputs()}});
   }
   if (bench.job().device == launch::Device::cuda) {
     bench.clock().enter("time");

@@ -20,15 +20,21 @@ int rank_in(MPI_Comm comm) {
 }  // namespace
 
 Bench::Bench(const launch::Job& job, MPI_Comm comm)
-    : x_job(job), x_comm(comm), x_rank(rank_in(comm)),
-      x_instances(problem::Problem::load(job.problem).instances({.size = job.size, .ranks = job.ranks, .dtype = job.dtype})),
+    : x_job(job),
+      x_comm(comm),
+      x_rank(rank_in(comm)),
+      x_instances(problem::Problem::load(job.problem)
+                      .instances({.size = job.size, .ranks = job.ranks, .dtype = job.dtype})),
       x_library(job.problem.filename().string()),
-      x_memory(job.device == launch::Device::virtual_gpu ? device::virtual_memory()
-                                                         : device::cuda_memory(ordinal_of(job.device, x_rank))) {
+      x_memory(job.device == launch::Device::virtual_gpu
+                   ? device::virtual_memory()
+                   : device::cuda_memory(ordinal_of(job.device, x_rank))) {
   int ranks = 0;
   MPI_Comm_size(comm, &ranks);
   if (ranks != job.ranks)
-    throw EnvironmentError({.where = "judges", .fault = fmt::format("{} were started for {} ranks", ranks, job.ranks), .remedy = {}});
+    throw EnvironmentError({.where = "judges",
+                            .fault = fmt::format("{} were started for {} ranks", ranks, job.ranks),
+                            .remedy = {}});
   if (!job.import_folder.empty()) check_index(job, x_instances.front());
 }
 

@@ -51,9 +51,9 @@ class Bench {
 /// What a mode found on this rank; what concerns all ranks is found on rank 0.
 struct Findings {
   std::vector<Diagnosis> diagnoses;
-  nlohmann::json trials;         ///< rank 0: an object per run of a trial
-  nlohmann::json facts;          ///< rank 0: more members of the verdict
-  nlohmann::json counters;       ///< what the virtual GPU counted, summed over runs
+  nlohmann::json trials;    ///< rank 0: an object per run of a trial
+  nlohmann::json facts;     ///< rank 0: more members of the verdict
+  nlohmann::json counters;  ///< what the virtual GPU counted, summed over runs
   std::string worker_output;
 };
 

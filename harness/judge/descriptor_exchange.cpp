@@ -26,11 +26,13 @@ void require(bool fine, const char* action) {
   if (!fine) fail(fmt::format("{}: {}", action, std::strerror(errno)));
 }
 
-/// The address of `rank` through an open descriptor of the folder: its own path may be longer than an address.
+/// The address of `rank` through an open descriptor of the folder: its own path may be longer than an
+/// address.
 sockaddr_un address_of(const FileDescriptor& folder, int rank) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  fmt::format_to_n(address.sun_path, sizeof address.sun_path - 1, "/proc/self/fd/{}/judge-{}", folder.get(), rank);
+  fmt::format_to_n(address.sun_path, sizeof address.sun_path - 1, "/proc/self/fd/{}/judge-{}", folder.get(),
+                   rank);
   return address;
 }
 
@@ -64,7 +66,8 @@ DescriptorExchange::DescriptorExchange(MPI_Comm comm, const std::filesystem::pat
   for (int rank = 0; rank < x_rank; ++rank) {
     FileDescriptor socket = make_socket();
     const sockaddr_un address = address_of(opened, rank);
-    require(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0, "connect");
+    require(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0,
+            "connect");
     worker::Channel peer(std::move(socket));
     if (!peer.send(std::to_string(x_rank))) fail(fmt::format("judge {} is gone", rank));
     x_peers[static_cast<std::size_t>(rank)] = std::move(peer);

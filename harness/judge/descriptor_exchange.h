@@ -17,7 +17,8 @@ class DescriptorExchange {
   /// Collective. The sockets' names are in `folder` only while this runs.
   DescriptorExchange(MPI_Comm comm, const std::filesystem::path& folder);
 
-  /// Collective: each rank's descriptor, by rank. @throws EnvironmentError when a judge is gone or does not answer.
+  /// Collective: each rank's descriptor, by rank. @throws EnvironmentError when a judge is gone or does not
+  /// answer.
   std::vector<FileDescriptor> all_gather(int fd);
 
  private:

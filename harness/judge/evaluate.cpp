@@ -28,14 +28,19 @@ std::filesystem::path worker_program(launch::Device device) {
 
 /// Three quarters of the machine's memory shared among the workers: one that eats more fails alone.
 std::uint64_t memory_of_worker(int ranks) {
-  const auto total = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto total = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                     static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   return std::max<std::uint64_t>(total / 4 * 3 / static_cast<std::uint64_t>(ranks), std::uint64_t{1} << 30);
 }
 
 Cell cell_for(const launch::Job& job) {
   if (std::error_code error; !std::filesystem::is_regular_file(job.library, error))
-    throw EnvironmentError({.where = job.library.string(), .fault = "the compiled candidate is gone", .remedy = "run again"});
-  Cell cell{.program = worker_program(job.device), .candidate = job.library, .gpu = job.device != launch::Device::virtual_gpu, .mps_pipes = {}};
+    throw EnvironmentError(
+        {.where = job.library.string(), .fault = "the compiled candidate is gone", .remedy = "run again"});
+  Cell cell{.program = worker_program(job.device),
+            .candidate = job.library,
+            .gpu = job.device != launch::Device::virtual_gpu,
+            .mps_pipes = {}};
   if (cell.gpu) {
     const char* const pipes = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
     if (pipes != nullptr && std::filesystem::exists(pipes)) cell.mps_pipes = pipes;
@@ -50,7 +55,8 @@ Cell cell_for(const launch::Job& job) {
 std::uint64_t schedule_seed(const launch::Job& job, int trial, int schedule, int rank) {
   if (trial == 0 && schedule == 0) return 0;
   const ref::Words4 words =
-      ref::philox4x32({{static_cast<std::uint32_t>(schedule), static_cast<std::uint32_t>(rank), 0x5ced01e, static_cast<std::uint32_t>(trial)}},
+      ref::philox4x32({{static_cast<std::uint32_t>(schedule), static_cast<std::uint32_t>(rank), 0x5ced01e,
+                        static_cast<std::uint32_t>(trial)}},
                       static_cast<std::uint32_t>(job.seed), static_cast<std::uint32_t>(job.seed >> 32));
   return (std::uint64_t{words.word[0]} << 32 | words.word[1]) | 1;
 }
@@ -68,7 +74,8 @@ worker::Hello hello_for(const Bench& bench, const Cell& cell, bool is_confined) 
   for (const problem::Group& group : bench.instances().front().groups)
     for (const std::vector<int>& ranks : group.ranks_of)
       if (const auto me = std::ranges::find(ranks, bench.rank()); me != ranks.end())
-        hello.groups.push_back({.name = group.name, .rank = static_cast<int>(me - ranks.begin()), .ranks = ranks});
+        hello.groups.push_back(
+            {.name = group.name, .rank = static_cast<int>(me - ranks.begin()), .ranks = ranks});
   return hello;
 }
 
@@ -88,17 +95,24 @@ void add(worker::Counters& to, const worker::Counters& more) {
 }
 
 nlohmann::json to_json(const worker::Counters& counters) {
-  return {{"lane_instructions", counters.lane_instructions}, {"warp_instructions", counters.warp_instructions},
-          {"global_read", counters.global_read},             {"global_written", counters.global_written},
-          {"shared_read", counters.shared_read},             {"shared_written", counters.shared_written},
-          {"read_from", counters.read_from},                 {"written_to", counters.written_to}};
+  return {{"lane_instructions", counters.lane_instructions},
+          {"warp_instructions", counters.warp_instructions},
+          {"global_read", counters.global_read},
+          {"global_written", counters.global_written},
+          {"shared_read", counters.shared_read},
+          {"shared_written", counters.shared_written},
+          {"read_from", counters.read_from},
+          {"written_to", counters.written_to}};
 }
 
 /// One candidate through all trials.
 class Evaluation {
  public:
   explicit Evaluation(Bench& bench)
-      : x_bench(bench), x_job(bench.job()), x_agreement(bench.comm()), x_exchange(bench.comm(), x_job.run_folder) {}
+      : x_bench(bench),
+        x_job(bench.job()),
+        x_agreement(bench.comm()),
+        x_exchange(bench.comm(), x_job.run_folder) {}
 
   Findings judge() {
     start();
@@ -120,20 +134,23 @@ class Evaluation {
     if (x_job.sandbox == launch::Sandbox::bubblewrap) means = find_sandbox(x_cell.gpu);
     x_confined = means.has_value();
     x_findings.facts["sandbox_means"] =
-        means ? nlohmann::json{{"user_namespace", means->user_namespace}, {"proc", name_of(means->proc)}} : nlohmann::json();
+        means ? nlohmann::json{{"user_namespace", means->user_namespace}, {"proc", name_of(means->proc)}}
+              : nlohmann::json();
     const Session::Options options{.rank = x_bench.rank(),
                                    .ranks = x_job.ranks,
                                    .has_status = x_job.device == launch::Device::virtual_gpu,
                                    .setup_deadline = x_job.setup_deadline,
                                    .run_deadline = x_job.run_deadline};
-    x_session.emplace(options, WorkerProcess(means ? confined(x_cell, *means) : unconfined(x_cell), x_confined),
+    x_session.emplace(options,
+                      WorkerProcess(means ? confined(x_cell, *means) : unconfined(x_cell), x_confined),
                       x_agreement, x_exchange, x_bench.memory());
   }
 
   bool load() {
     if (!x_session->load(hello_for(x_bench, x_cell, x_confined))) return false;
     std::uint64_t bytes = 0;
-    for (const problem::Instance& each : x_bench.instances()) bytes = std::max(bytes, Layout(each, x_bench.rank()).bytes);
+    for (const problem::Instance& each : x_bench.instances())
+      bytes = std::max(bytes, Layout(each, x_bench.rank()).bytes);
     x_segment = x_bench.memory().create(bytes);
     return x_session->share(x_segment);
   }
@@ -174,7 +191,8 @@ class Evaluation {
       fill(inputs);
       MPI_Barrier(x_bench.comm());
       x_bench.clock().enter("run");
-      if (!x_session->run({.seed = schedule_seed(x_job, trial, schedule, x_bench.rank())}, trial)) return false;
+      if (!x_session->run({.seed = schedule_seed(x_job, trial, schedule, x_bench.rank())}, trial))
+        return false;
       const HostTensors now = read_all();
       add(x_counters, x_session->counters());
       x_bench.clock().enter("reference");
@@ -186,7 +204,8 @@ class Evaluation {
   }
 
   ref::Tensor view(const Slot& slot) {
-    return ref::Tensor::from_blob(x_segment.data() + slot.offset, slot.tensor->shape, slot.tensor->dtype, place_of(x_job.device));
+    return ref::Tensor::from_blob(x_segment.data() + slot.offset, slot.tensor->shape, slot.tensor->dtype,
+                                  place_of(x_job.device));
   }
 
   /// The inputs into what the workers see, poison into the outputs.
@@ -211,7 +230,8 @@ class Evaluation {
   }
 
   /// False when this run failed on some rank.
-  bool check(int trial, int schedule, const Expected& expected, const HostTensors& before, const HostTensors& now) {
+  bool check(int trial, int schedule, const Expected& expected, const HostTensors& before,
+             const HostTensors& now) {
     TrialResult result = check_trial(*x_oracle, trial, expected, before, now, x_bench.comm());
     for (Diagnosis& each : result.diagnoses) {
       if (schedule > 0) {
@@ -221,7 +241,11 @@ class Evaluation {
       }
       x_findings.diagnoses.push_back(std::move(each));
     }
-    x_findings.trials.push_back({{"trial", trial}, {"variant", x_variant}, {"schedule", schedule}, {"passes", result.passes}, {"outputs", result.outputs()}});
+    x_findings.trials.push_back({{"trial", trial},
+                                 {"variant", x_variant},
+                                 {"schedule", schedule},
+                                 {"passes", result.passes},
+                                 {"outputs", result.outputs()}});
     return result.passes;
   }
 

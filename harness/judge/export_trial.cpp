@@ -13,7 +13,8 @@ nlohmann::json write_all(const Bench& bench, Role role, const ref::Tensors& tens
   nlohmann::json written = nlohmann::json::array();
   for (const auto& [name, tensor] : tensors) {
     const std::string file = exported_name(bench.rank(), role, name);
-    write_npy(bench.job().export_folder / file, {.dtype = tensor.dtype(), .shape = tensor.shape(), .bytes = tensor.bytes()});
+    write_npy(bench.job().export_folder / file,
+              {.dtype = tensor.dtype(), .shape = tensor.shape(), .bytes = tensor.bytes()});
     written.push_back({{"file", file},
                        {"rank", bench.rank()},
                        {"role", name_of(role)},
@@ -35,8 +36,9 @@ Findings export_trial(Bench& bench) {
   const Expected expected = oracle->expect(inputs);
   bench.clock().enter("write");
   nlohmann::json files = nlohmann::json::array();
-  for (const auto& written : {write_all(bench, Role::input, inputs), write_all(bench, Role::golden, expected.golden),
-                              write_all(bench, Role::baseline, expected.baseline)})
+  for (const auto& written :
+       {write_all(bench, Role::input, inputs), write_all(bench, Role::golden, expected.golden),
+        write_all(bench, Role::baseline, expected.baseline)})
     files.insert(files.end(), written.begin(), written.end());
 
   // The index comes last: where it is, all files are.

@@ -26,13 +26,17 @@ void check_index(const launch::Job& job, const problem::Instance& instance) {
   std::ifstream file(path);
   if (!file) return;  // arrays from elsewhere: their own dtypes and shapes are checked
   const nlohmann::json index = nlohmann::json::parse(file, nullptr, false);
-  if (!index.is_object()) throw InputError({.where = path.string(), .fault = "is no JSON object", .remedy = {}});
-  const nlohmann::json wanted = {
-      {"problem", instance.folder}, {"size", instance.size}, {"ranks", instance.ranks}, {"dtype", name_of(instance.dtype)}};
+  if (!index.is_object())
+    throw InputError({.where = path.string(), .fault = "is no JSON object", .remedy = {}});
+  const nlohmann::json wanted = {{"problem", instance.folder},
+                                 {"size", instance.size},
+                                 {"ranks", instance.ranks},
+                                 {"dtype", name_of(instance.dtype)}};
   for (const auto& [key, value] : wanted.items())
     if (index.value(key, nlohmann::json()) != value)
       throw InputError({.where = path.string(),
-                        .fault = fmt::format("{} is {}, but this run has {}", key, index.value(key, nlohmann::json()).dump(), value.dump()),
+                        .fault = fmt::format("{} is {}, but this run has {}", key,
+                                             index.value(key, nlohmann::json()).dump(), value.dump()),
                         .remedy = "import what was exported with the same options"});
 }
 

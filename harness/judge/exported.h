@@ -8,7 +8,8 @@
 #include "harness/launch/job.h"
 #include "harness/problem/problem.h"
 
-/// The folder that `pkb export` writes and `--import` reads: one .npy file per tensor and rank, and index.json.
+/// The folder that `pkb export` writes and `--import` reads: one .npy file per tensor and rank, and
+/// index.json.
 namespace pkb::judge {
 
 enum class Role : std::uint8_t { input, golden, baseline };

@@ -26,8 +26,8 @@ launch::Job read_job(const char* path) {
 
 /// Leaves the reason for pkb; the first judge that fails is the one that counts.
 void leave_reason(const std::filesystem::path& folder, const char* kind, const char* text) {
-  const std::string reason =
-      nlohmann::json{{"kind", kind}, {"text", text}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string reason = nlohmann::json{{"kind", kind}, {"text", text}}.dump(
+      -1, ' ', false, nlohmann::json::error_handler_t::replace);
   const std::filesystem::path unfinished = folder / ("failure-" + std::to_string(::getpid()));
   std::ofstream(unfinished) << reason;
   std::error_code loses;
@@ -39,9 +39,15 @@ void judge(const launch::Job& job, double mpi_milliseconds) {
   bench.clock().enter("load");
   Findings findings;
   switch (job.mode) {
-    case launch::Job::Mode::evaluate: findings = evaluate(bench); break;
-    case launch::Job::Mode::baseline: findings = check_baseline(bench); break;
-    case launch::Job::Mode::exporting: findings = export_trial(bench); break;
+    case launch::Job::Mode::evaluate:
+      findings = evaluate(bench);
+      break;
+    case launch::Job::Mode::baseline:
+      findings = check_baseline(bench);
+      break;
+    case launch::Job::Mode::exporting:
+      findings = export_trial(bench);
+      break;
   }
   bench.clock().add("mpi", mpi_milliseconds);
   write_verdict(bench, findings);

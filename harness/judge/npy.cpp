@@ -25,16 +25,24 @@ constexpr std::size_t kLongestHeader = 65535;
 /// NumPy's name of what a dtype is stored as.
 std::string_view type_string(DType dtype) {
   switch (dtype) {
-    case DType::bf16: return "<u2";
-    case DType::f16: return "<f2";
-    case DType::f32: return "<f4";
-    case DType::f64: return "<f8";
-    case DType::i8: return "|i1";
+    case DType::bf16:
+      return "<u2";
+    case DType::f16:
+      return "<f2";
+    case DType::f32:
+      return "<f4";
+    case DType::f64:
+      return "<f8";
+    case DType::i8:
+      return "|i1";
     case DType::u8:
     case DType::e4m3:
-    case DType::e5m2: return "|u1";
-    case DType::i32: return "<i4";
-    case DType::i64: return "<i8";
+    case DType::e5m2:
+      return "|u1";
+    case DType::i32:
+      return "<i4";
+    case DType::i64:
+      return "<i8";
   }
   return {};
 }
@@ -44,8 +52,9 @@ std::string tuple(std::span<const std::int64_t> shape) {
 }
 
 std::size_t byte_count(DType dtype, std::span<const std::int64_t> shape) {
-  return std::accumulate(shape.begin(), shape.end(), size_of(dtype),
-                         [](std::size_t bytes, std::int64_t extent) { return bytes * static_cast<std::size_t>(extent); });
+  return std::accumulate(
+      shape.begin(), shape.end(), size_of(dtype),
+      [](std::size_t bytes, std::int64_t extent) { return bytes * static_cast<std::size_t>(extent); });
 }
 
 /// What follows `'key':` in the header, a Python dictionary literal, up to `end`.
@@ -62,16 +71,17 @@ std::optional<std::string> value_of(const std::string& header, const std::string
 }  // namespace
 
 void write_npy(const std::filesystem::path& file, const Array& array) {
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", type_string(array.dtype),
-                                   tuple(array.shape));
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}",
+                                   type_string(array.dtype), tuple(array.shape));
   // Data starts at a multiple of 64 bytes.
   header.append(63 - (kPrefix + header.size()) % 64, ' ');
   header += '\n';
   const std::filesystem::path unfinished = file.string() + ".part";
   std::ofstream out(unfinished, std::ios::binary);
-  out << kMagic << '\x01' << '\0' << static_cast<char>(header.size() & 0xFF) << static_cast<char>(header.size() >> 8)
-      << header;
-  out.write(reinterpret_cast<const char*>(array.bytes.data()), static_cast<std::streamsize>(array.bytes.size()));
+  out << kMagic << '\x01' << '\0' << static_cast<char>(header.size() & 0xFF)
+      << static_cast<char>(header.size() >> 8) << header;
+  out.write(reinterpret_cast<const char*>(array.bytes.data()),
+            static_cast<std::streamsize>(array.bytes.size()));
   out.close();
   std::error_code error;
   if (out) std::filesystem::rename(unfinished, file, error);
@@ -85,21 +95,25 @@ Array read_npy(const std::filesystem::path& file, DType dtype, std::span<const s
   const auto refuse = [&](const std::string& fault) -> InputError {
     return InputError({.where = file.string(),
                        .fault = fault,
-                       .remedy = fmt::format("it must hold {} ({}) of shape {}", type_string(dtype), name_of(dtype), tuple(shape))});
+                       .remedy = fmt::format("it must hold {} ({}) of shape {}", type_string(dtype),
+                                             name_of(dtype), tuple(shape))});
   };
   std::ifstream in(file, std::ios::binary);
   if (!in) throw refuse(std::string("cannot be read: ") + std::strerror(errno));
   char prefix[kPrefix];
   in.read(prefix, kPrefix);
   if (!in || std::string_view(prefix, kMagic.size()) != kMagic) throw refuse("is no .npy file");
-  if (prefix[6] != 1) throw refuse(fmt::format("has .npy format {}.{}, not 1.0", int{prefix[6]}, int{prefix[7]}));
-  const std::size_t length = static_cast<unsigned char>(prefix[8]) | static_cast<unsigned char>(prefix[9]) << 8;
+  if (prefix[6] != 1)
+    throw refuse(fmt::format("has .npy format {}.{}, not 1.0", int{prefix[6]}, int{prefix[7]}));
+  const std::size_t length = static_cast<unsigned char>(prefix[8]) | static_cast<unsigned char>(prefix[9])
+                                                                         << 8;
   std::string header(std::min(length, kLongestHeader), '\0');
   in.read(header.data(), static_cast<std::streamsize>(header.size()));
   const auto type = value_of(header, "descr", ',');
   const auto order = value_of(header, "fortran_order", ',');
   auto extents = value_of(header, "shape", ')');
-  if (!in || !type || !order || !extents || !extents->starts_with('(')) throw refuse("has a damaged .npy header");
+  if (!in || !type || !order || !extents || !extents->starts_with('('))
+    throw refuse("has a damaged .npy header");
   if (*type != type_string(dtype)) throw refuse(fmt::format("holds {}", *type));
   if (*order != "False") throw refuse("is in Fortran order");
 
@@ -108,13 +122,15 @@ Array read_npy(const std::filesystem::path& file, DType dtype, std::span<const s
     const std::size_t comma = std::min(extents->find(',', i), extents->size());
     std::int64_t extent = -1;
     const char* const end = extents->data() + comma;
-    if (std::from_chars(extents->data() + i, end, extent).ptr != end || extent < 0) throw refuse("has a damaged .npy header");
+    if (std::from_chars(extents->data() + i, end, extent).ptr != end || extent < 0)
+      throw refuse("has a damaged .npy header");
     found.push_back(extent);
     i = comma + 1;
   }
   if (!std::ranges::equal(found, shape)) throw refuse(fmt::format("has shape {}", tuple(found)));
 
-  Array array{.dtype = dtype, .shape = std::move(found), .bytes = std::vector<std::byte>(byte_count(dtype, shape))};
+  Array array{
+      .dtype = dtype, .shape = std::move(found), .bytes = std::vector<std::byte>(byte_count(dtype, shape))};
   in.read(reinterpret_cast<char*>(array.bytes.data()), static_cast<std::streamsize>(array.bytes.size()));
   if (static_cast<std::size_t>(in.gcount()) != array.bytes.size()) throw refuse("ends too early");
   return array;

@@ -22,7 +22,8 @@ struct Array {
 /// Written under another name, then renamed. @throws EnvironmentError
 void write_npy(const std::filesystem::path& file, const Array& array);
 
-/// Reads an array that must have this dtype and shape. @throws InputError that names the file and says what it has.
+/// Reads an array that must have this dtype and shape. @throws InputError that names the file and says what
+/// it has.
 Array read_npy(const std::filesystem::path& file, DType dtype, std::span<const std::int64_t> shape);
 
 }  // namespace pkb::judge

@@ -70,7 +70,8 @@ TEST_F(Npy, KeepsEveryDtypeAndEmptyOrOneDimensionalShapes) {
     for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{5}, {0, 7}, {2, 3, 4}}) {
       std::size_t count = each.bytes;
       for (const std::int64_t extent : shape) count *= static_cast<std::size_t>(extent);
-      Array array{.dtype = each.dtype, .shape = shape, .bytes = std::vector<std::byte>(count, std::byte{0x5A})};
+      Array array{
+          .dtype = each.dtype, .shape = shape, .bytes = std::vector<std::byte>(count, std::byte{0x5A})};
       write_npy(x_file, array);
       EXPECT_EQ(read_npy(x_file, each.dtype, shape).bytes, array.bytes) << each.name;
     }
@@ -88,7 +89,8 @@ TEST_F(Npy, SaysWhatDoesNotFit) {
   write(file_of("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 3), }", kData));
   EXPECT_EQ(refusal(DType::f32, {1, 3}), "is in Fortran order; it must hold <f4 (fp32) of shape (1, 3)");
   write(file_of("{'descr': '<f4', 'fortran_order': False, 'shape': (1, x), }", kData));
-  EXPECT_EQ(refusal(DType::f32, {1, 3}), "has a damaged .npy header; it must hold <f4 (fp32) of shape (1, 3)");
+  EXPECT_EQ(refusal(DType::f32, {1, 3}),
+            "has a damaged .npy header; it must hold <f4 (fp32) of shape (1, 3)");
   write("PK\x03\x04 some other file");
   EXPECT_EQ(refusal(DType::f32, {1, 3}), "is no .npy file; it must hold <f4 (fp32) of shape (1, 3)");
   write("");

@@ -28,12 +28,22 @@ ref::Distribution distribution_of(const problem::Values& values, const std::stri
   ref::Distribution distribution{
       .mean = values.mean, .stddev = values.stddev, .low = values.low, .high = values.high};
   switch (values.kind) {
-    case problem::Values::Kind::normal: distribution.kind = ref::Distribution::Kind::normal; break;
-    case problem::Values::Kind::uniform: distribution.kind = ref::Distribution::Kind::uniform; break;
-    case problem::Values::Kind::integers: distribution.kind = ref::Distribution::Kind::integers; break;
-    case problem::Values::Kind::bits: distribution.kind = ref::Distribution::Kind::bits; break;
+    case problem::Values::Kind::normal:
+      distribution.kind = ref::Distribution::Kind::normal;
+      break;
+    case problem::Values::Kind::uniform:
+      distribution.kind = ref::Distribution::Kind::uniform;
+      break;
+    case problem::Values::Kind::integers:
+      distribution.kind = ref::Distribution::Kind::integers;
+      break;
+    case problem::Values::Kind::bits:
+      distribution.kind = ref::Distribution::Kind::bits;
+      break;
     case problem::Values::Kind::custom:
-      throw InputError({.where = "input " + tensor, .fault = "the problem's folder has no code that makes it", .remedy = {}});
+      throw InputError({.where = "input " + tensor,
+                        .fault = "the problem's folder has no code that makes it",
+                        .remedy = {}});
   }
   return distribution;
 }
@@ -48,7 +58,10 @@ int ordinal_of(launch::Device device, int rank) { return device == launch::Devic
 
 Oracle::Oracle(const launch::Job& job, const problem::Instance& instance, const ref::ProblemLibrary& library,
                MPI_Comm comm, int rank)
-    : x_job(job), x_instance(instance), x_library(library), x_rank(rank),
+    : x_job(job),
+      x_instance(instance),
+      x_library(library),
+      x_rank(rank),
       x_context(comm, options_for(job, instance)) {}
 
 const std::vector<problem::Tensor>& Oracle::input_tensors() const {
@@ -63,8 +76,10 @@ const problem::Values& Oracle::values_of(const problem::Tensor& tensor, int tria
 }
 
 bool Oracle::are_integers(int trial) const {
-  return x_job.import_folder.empty() && std::ranges::all_of(input_tensors(), [&](const problem::Tensor& tensor) {
-           return !info(tensor.dtype).floating || values_of(tensor, trial).kind == problem::Values::Kind::integers;
+  return x_job.import_folder.empty() &&
+         std::ranges::all_of(input_tensors(), [&](const problem::Tensor& tensor) {
+           return !info(tensor.dtype).floating ||
+                  values_of(tensor, trial).kind == problem::Values::Kind::integers;
          });
 }
 
@@ -73,7 +88,8 @@ ref::Tensors Oracle::inputs(int trial) const {
   std::uint16_t number = 0;
   for (const problem::Tensor& tensor : input_tensors()) {
     if (!x_job.import_folder.empty()) {
-      const Array array = read_npy(x_job.import_folder / exported_name(x_rank, Role::input, tensor.name), tensor.dtype, tensor.shape);
+      const Array array = read_npy(x_job.import_folder / exported_name(x_rank, Role::input, tensor.name),
+                                   tensor.dtype, tensor.shape);
       ref::Tensor imported = ref::Tensor::empty(tensor.shape, tensor.dtype, x_context.place());
       imported.copy_from(array.bytes);
       made.set(tensor.name, std::move(imported));
@@ -93,8 +109,8 @@ ref::Tensors Oracle::inputs(int trial) const {
 
 Expected Oracle::expect(const ref::Tensors& inputs) {
   Expected expected{.baseline = baseline(inputs), .golden = {}, .bound = {}};
-  const bool floating =
-      std::ranges::any_of(x_instance.checks, [](const auto& check) { return check.kind == problem::Check::Kind::floating; });
+  const bool floating = std::ranges::any_of(
+      x_instance.checks, [](const auto& check) { return check.kind == problem::Check::Kind::floating; });
   if (!floating) return expected;
   ref::Tensors promoted;
   for (const auto& [name, tensor] : inputs)
@@ -102,9 +118,10 @@ Expected Oracle::expect(const ref::Tensors& inputs) {
   expected.golden = x_library.reference(x_context, promoted);
   const bool modelled = std::ranges::any_of(x_instance.checks, &problem::Check::model_bound);
   if (modelled && !x_library.has_error_bound())
-    throw EnvironmentError({.where = x_instance.folder,
-                            .fault = "problem.json asks for an error model, but the folder defines no error_bound",
-                            .remedy = "define error_bound in reference.cpp"});
+    throw EnvironmentError(
+        {.where = x_instance.folder,
+         .fault = "problem.json asks for an error model, but the folder defines no error_bound",
+         .remedy = "define error_bound in reference.cpp"});
   if (modelled) expected.bound = x_library.error_bound(x_context, promoted);
   return expected;
 }

@@ -22,8 +22,8 @@ struct Expected {
 class Oracle {
  public:
   /// Collective.
-  Oracle(const launch::Job& job, const problem::Instance& instance, const ref::ProblemLibrary& library, MPI_Comm comm,
-         int rank);
+  Oracle(const launch::Job& job, const problem::Instance& instance, const ref::ProblemLibrary& library,
+         MPI_Comm comm, int rank);
 
   /// This rank's inputs of one trial: random, or those of the job's import folder. In the judge's own memory.
   ref::Tensors inputs(int trial) const;

@@ -14,7 +14,8 @@ class PhaseClock {
 
   void enter(const std::string& phase) {
     const auto now = Clock::now();
-    if (!x_phase.empty()) x_milliseconds[x_phase] += std::chrono::duration<double, std::milli>(now - x_since).count();
+    if (!x_phase.empty())
+      x_milliseconds[x_phase] += std::chrono::duration<double, std::milli>(now - x_since).count();
     x_phase = phase;
     x_since = now;
   }

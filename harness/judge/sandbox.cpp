@@ -65,7 +65,8 @@ void show_gpu(Arguments& to, Arguments& environment, const Cell& cell) {
   if (!folders.empty()) environment.push_back("LD_LIBRARY_PATH=" + folders);
   if (!cell.mps_pipes.empty()) {
     // Clients and server of MPS meet in sockets of the pipe folder and in shared memory.
-    add(to, {"--bind-try", cell.mps_pipes.string(), cell.mps_pipes.string(), "--bind", "/dev/shm", "/dev/shm"});
+    add(to,
+        {"--bind-try", cell.mps_pipes.string(), cell.mps_pipes.string(), "--bind", "/dev/shm", "/dev/shm"});
   }
 }
 
@@ -74,15 +75,18 @@ Arguments gpu_environment(const Cell& cell) {
   if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES"))
     environment.push_back(fmt::format("CUDA_VISIBLE_DEVICES={}", visible));
   // Always named, so that CUDA does not look for a daemon of others where it usually is.
-  environment.push_back(
-      fmt::format("CUDA_MPS_PIPE_DIRECTORY={}", cell.mps_pipes.empty() ? "/nonexistent" : cell.mps_pipes.string()));
+  environment.push_back(fmt::format("CUDA_MPS_PIPE_DIRECTORY={}",
+                                    cell.mps_pipes.empty() ? "/nonexistent" : cell.mps_pipes.string()));
   environment.emplace_back("CUDA_CACHE_DISABLE=1");
   return environment;
 }
 
 launch::Command limited(const Cell& cell) {
   launch::Command command;
-  command.limits = {{RLIMIT_CORE, 0}, {RLIMIT_FSIZE, kLongestFile}, {RLIMIT_NOFILE, kMostFiles}, {RLIMIT_NPROC, kMostTasks}};
+  command.limits = {{RLIMIT_CORE, 0},
+                    {RLIMIT_FSIZE, kLongestFile},
+                    {RLIMIT_NOFILE, kMostFiles},
+                    {RLIMIT_NPROC, kMostTasks}};
 #if !defined(__SANITIZE_ADDRESS__)  // whose shadow memory would count
   if (cell.memory > 0) command.limits.emplace_back(RLIMIT_DATA, cell.memory);
 #endif
@@ -93,17 +97,22 @@ launch::Command limited(const Cell& cell) {
 
 /// Namespaces and the file system that every cell has.
 Arguments walls(const SandboxMeans& means) {
-  Arguments arguments = {means.bwrap.string(), "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-net",
-                         "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"};
+  Arguments arguments = {means.bwrap.string(), "--die-with-parent", "--new-session", "--unshare-pid",
+                         "--unshare-net",      "--unshare-ipc",     "--unshare-uts", "--unshare-cgroup-try"};
   if (means.user_namespace) arguments.emplace_back("--unshare-user");
   for (const char* folder : {"/usr/lib", "/usr/lib64", "/lib", "/lib64"}) show_folder(arguments, folder);
-  add(arguments, {"--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache", "--ro-bind-try", "/etc/alternatives",
-                  "/etc/alternatives", "--dev", "/dev", "--size", std::to_string(kTmpBytes), "--tmpfs", "/tmp",
-                  "--chdir", "/tmp"});
+  add(arguments, {"--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache", "--ro-bind-try",
+                  "/etc/alternatives", "/etc/alternatives", "--dev", "/dev", "--size",
+                  std::to_string(kTmpBytes), "--tmpfs", "/tmp", "--chdir", "/tmp"});
   switch (means.proc) {
-    case SandboxMeans::Proc::fresh: add(arguments, {"--proc", "/proc"}); break;
-    case SandboxMeans::Proc::none: break;
-    case SandboxMeans::Proc::outer: add(arguments, {"--ro-bind", "/proc", "/proc"}); break;
+    case SandboxMeans::Proc::fresh:
+      add(arguments, {"--proc", "/proc"});
+      break;
+    case SandboxMeans::Proc::none:
+      break;
+    case SandboxMeans::Proc::outer:
+      add(arguments, {"--ro-bind", "/proc", "/proc"});
+      break;
   }
   return arguments;
 }
@@ -126,15 +135,18 @@ std::string try_out(const SandboxMeans& means) {
   launch::CapturedOutput output(4096);
   output.drain(output_end.get());
   const std::string said = output.last_lines(1);
-  return !said.empty() ? said : status ? fmt::format("bwrap {}", launch::describe_status(*status)) : "bwrap did not end";
+  return !said.empty() ? said
+         : status      ? fmt::format("bwrap {}", launch::describe_status(*status))
+                       : "bwrap did not end";
 }
 
 fs::path find_bwrap() {
   const auto bwrap = device::find_executable("bwrap");
   if (!bwrap)
-    throw EnvironmentError({.where = "sandbox",
-                            .fault = "bubblewrap (bwrap) is not installed",
-                            .remedy = "install it (scripts/setup does), or run unprotected with --sandbox none"});
+    throw EnvironmentError(
+        {.where = "sandbox",
+         .fault = "bubblewrap (bwrap) is not installed",
+         .remedy = "install it (scripts/setup does), or run unprotected with --sandbox none"});
   return *bwrap;
 }
 
@@ -157,9 +169,10 @@ SandboxMeans find_sandbox(bool gpu) {
   }
   throw EnvironmentError({.where = "sandbox",
                           .fault = fmt::format("bubblewrap cannot make namespaces here ({})", first_fault),
-                          .remedy = "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
-                                    "kernel.apparmor_restrict_unprivileged_userns=0, or a container that permits "
-                                    "them), or run unprotected with --sandbox none"});
+                          .remedy =
+                              "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
+                              "kernel.apparmor_restrict_unprivileged_userns=0, or a container that permits "
+                              "them), or run unprotected with --sandbox none"});
 }
 
 std::string sandbox_fault() {
@@ -183,7 +196,8 @@ launch::Command confined(const Cell& cell, const SandboxMeans& means) {
 launch::Command unconfined(const Cell& cell) {
   launch::Command command = limited(cell);
   command.arguments = {cell.program.string()};
-  if (const char* path = std::getenv("LD_LIBRARY_PATH")) command.environment.push_back(fmt::format("LD_LIBRARY_PATH={}", path));
+  if (const char* path = std::getenv("LD_LIBRARY_PATH"))
+    command.environment.push_back(fmt::format("LD_LIBRARY_PATH={}", path));
   return command;
 }
 

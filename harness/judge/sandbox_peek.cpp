@@ -22,13 +22,13 @@ void list_network() {
   std::set<std::string> seen;
   ifaddrs* all = nullptr;
   ::getifaddrs(&all);
-  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next)
-    seen.insert(each->ifa_name);
+  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) seen.insert(each->ifa_name);
   for (const std::string& each : seen) std::cout << each << '\n';
 }
 
 void list(const std::filesystem::path& folder) {
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) std::cout << entry.path().filename().string() << '\n';
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    std::cout << entry.path().filename().string() << '\n';
 }
 
 void list_descriptors() {
@@ -39,7 +39,8 @@ void list_descriptors() {
 void count_processes() {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc"))
-    if (std::ranges::all_of(entry.path().filename().string(), [](char c) { return c >= '0' && c <= '9'; })) ++count;
+    if (std::ranges::all_of(entry.path().filename().string(), [](char c) { return c >= '0' && c <= '9'; }))
+      ++count;
   std::cout << (count <= 2 ? "at most 2" : "more than 2") << '\n';
 }
 
@@ -66,8 +67,10 @@ int main() {
     list_descriptors();
   }
   if (question == "list") list(subject);
-  if (question == "read") std::cout << (std::ifstream(subject).good() ? "readable" : std::strerror(errno)) << '\n';
-  if (question == "write") std::cout << (std::ofstream(subject, std::ios::app).good() ? "written" : std::strerror(errno)) << '\n';
+  if (question == "read")
+    std::cout << (std::ifstream(subject).good() ? "readable" : std::strerror(errno)) << '\n';
+  if (question == "write")
+    std::cout << (std::ofstream(subject, std::ios::app).good() ? "written" : std::strerror(errno)) << '\n';
   if (question == "processes") count_processes();
   if (question == "memory") take_memory();
   if (question == "exit") return std::stoi(subject);

@@ -29,7 +29,10 @@ class InSandbox : public testing::Test {
     // The candidate's file carries the question.
     const fs::path candidate = fs::temp_directory_path() / ("pkb-question-" + std::to_string(::getpid()));
     std::ofstream(candidate) << question;
-    const Cell cell{.program = device::own_folder() / "sandbox_peek", .candidate = candidate, .mps_pipes = {}, .memory = 1 << 30};
+    const Cell cell{.program = device::own_folder() / "sandbox_peek",
+                    .candidate = candidate,
+                    .mps_pipes = {},
+                    .memory = 1 << 30};
     WorkerProcess worker(confined(cell, find_sandbox(false)), true);
     for (int i = 0; i < 10'000 && !worker.death(); ++i) worker.wait(1);
     x_death = worker.death().value_or("did not end");
@@ -94,16 +97,18 @@ TEST_F(InSandbox, AFloodIsKeptInBoundsAndBlocksNothing) {
 TEST(Sandbox, WithoutBubblewrapIsRefusedWithARemedy) {
   const std::string path = std::getenv("PATH");
   ::setenv("PATH", "/nonexistent", 1);
-  EXPECT_EQ(sandbox_fault(),
-            "sandbox: bubblewrap (bwrap) is not installed; install it (scripts/setup does), or run unprotected "
-            "with --sandbox none");
+  EXPECT_EQ(
+      sandbox_fault(),
+      "sandbox: bubblewrap (bwrap) is not installed; install it (scripts/setup does), or run unprotected "
+      "with --sandbox none");
   ::setenv("PATH", path.c_str(), 1);
 }
 
 TEST(Sandbox, NoneStillClearsTheEnvironment) {
   const launch::Command command = unconfined({.program = "/w", .candidate = "/c", .mps_pipes = {}});
   EXPECT_THAT(command.arguments, testing::ElementsAre("/w"));
-  for (const std::string& each : command.environment) EXPECT_THAT(each, testing::StartsWith("LD_LIBRARY_PATH="));
+  for (const std::string& each : command.environment)
+    EXPECT_THAT(each, testing::StartsWith("LD_LIBRARY_PATH="));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for a worker in the session's tests: the candidate's "path" says how it behaves, "RANK:BEHAVIOUR" on
-// one rank or "BEHAVIOUR" on all.
+// Stands in for a worker in the session's tests: the candidate's "path" says how it behaves, "RANK:BEHAVIOUR"
+// on one rank or "BEHAVIOUR" on all.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -50,7 +50,8 @@ void run(const std::string& behaviour) {
   if (behaviour == "garbage") channel.send("{\"is\": \"correct\"}");
   if (behaviour == "request in run") say(BarrierRequest{});
   if (behaviour == "trouble")
-    say(Done{.troubles = {{.kind = Trouble::Kind::unsupported, .text = "lacks it"}, {.kind = Trouble::Kind::fault, .text = "a trap"}},
+    say(Done{.troubles = {{.kind = Trouble::Kind::unsupported, .text = "lacks it"},
+                          {.kind = Trouble::Kind::fault, .text = "a trap"}},
              .counters = {}});
   say_done();
 }

@@ -36,22 +36,29 @@ std::string in_one_line(std::string lines) {
 
 Verdict verdict_of(worker::Trouble::Kind kind) {
   switch (kind) {
-    case worker::Trouble::Kind::load: return Verdict::load_error;
-    case worker::Trouble::Kind::unsupported: return Verdict::unsupported;
+    case worker::Trouble::Kind::load:
+      return Verdict::load_error;
+    case worker::Trouble::Kind::unsupported:
+      return Verdict::unsupported;
     case worker::Trouble::Kind::misuse:
     case worker::Trouble::Kind::exception:
     case worker::Trouble::Kind::cuda:
     case worker::Trouble::Kind::fault:
-    case worker::Trouble::Kind::environment: return Verdict::crash;
+    case worker::Trouble::Kind::environment:
+      return Verdict::crash;
   }
   return Verdict::crash;
 }
 
 }  // namespace
 
-Session::Session(const Options& options, WorkerProcess worker, Agreement& agreement, DescriptorExchange& exchange,
-                 device::Memory& memory)
-    : x_options(options), x_worker(std::move(worker)), x_agreement(agreement), x_exchange(exchange), x_memory(memory) {}
+Session::Session(const Options& options, WorkerProcess worker, Agreement& agreement,
+                 DescriptorExchange& exchange, device::Memory& memory)
+    : x_options(options),
+      x_worker(std::move(worker)),
+      x_agreement(agreement),
+      x_exchange(exchange),
+      x_memory(memory) {}
 
 bool Session::load(const worker::Hello& hello) {
   const Phase phase{.name = "loading", .deadline = x_options.setup_deadline};
@@ -87,7 +94,9 @@ bool Session::teardown() {
 }
 
 void Session::quit() {
-  if (x_worker.channel().is_open() && !x_worker.death() && x_worker.channel().send(encode(worker::ToWorker(worker::Quit{})))) x_worker.finish();
+  if (x_worker.channel().is_open() && !x_worker.death() &&
+      x_worker.channel().send(encode(worker::ToWorker(worker::Quit{}))))
+    x_worker.finish();
   x_worker.kill();
 }
 
@@ -110,8 +119,11 @@ bool Session::perform(const Phase& phase, const worker::ToWorker& message, std::
     if (x_options.rank == 0 && !x_agreement.disagreement().empty())
       record(Verdict::crash, x_agreement.disagreement(), phase, -1);
     switch (decided->kind) {
-      case Event::Kind::answered: return true;
-      case Event::Kind::failed: x_worker.kill(); return false;
+      case Event::Kind::answered:
+        return true;
+      case Event::Kind::failed:
+        x_worker.kill();
+        return false;
       case Event::Kind::symmetric:
       case Event::Kind::barrier:
         listening = grant(*decided, phase);
@@ -143,8 +155,9 @@ Event Session::hear(const Phase& phase) {
       return {.kind = Event::Kind::symmetric, .bytes = request->bytes};
     return {.kind = Event::Kind::barrier};
   } catch (const worker::ProtocolError& error) {
-    record(Verdict::disqualified, fmt::format("the worker spoke to the judge on its own in {}: {}", phase.name, error.what()),
-           phase, x_options.rank);
+    record(Verdict::disqualified,
+           fmt::format("the worker spoke to the judge on its own in {}: {}", phase.name, error.what()), phase,
+           x_options.rank);
     return kFailed;
   }
 }
@@ -156,8 +169,9 @@ Event Session::report_end(const Phase& phase) {
   while (!x_worker.death() && Clock::now() < deadline) x_worker.wait(kPollMilliseconds);
   const std::string how = x_worker.death().value_or("closed its socket");
   record(Verdict::crash,
-         x_worker.exited_cleanly() ? fmt::format("the candidate called exit(0) in {} before it had answered", phase.name)
-                                   : fmt::format("the worker {} in {}", how, phase.name),
+         x_worker.exited_cleanly()
+             ? fmt::format("the candidate called exit(0) in {} before it had answered", phase.name)
+             : fmt::format("the worker {} in {}", how, phase.name),
          phase, x_options.rank);
   return {.kind = Event::Kind::failed};
 }
@@ -168,7 +182,8 @@ void Session::record(Verdict verdict, std::string text, const Phase& phase, int 
 
 void Session::record(const worker::Trouble& trouble, const Phase& phase) {
   if (trouble.kind == worker::Trouble::Kind::environment)
-    throw EnvironmentError({.where = fmt::format("worker of rank {}", x_options.rank), .fault = trouble.text, .remedy = {}});
+    throw EnvironmentError(
+        {.where = fmt::format("worker of rank {}", x_options.rank), .fault = trouble.text, .remedy = {}});
   record(verdict_of(trouble.kind), trouble.text, phase, x_options.rank);
 }
 
@@ -181,14 +196,16 @@ bool Session::grant(const Event& request, const Phase& phase) {
   } catch (const EnvironmentError& error) {
     refused = error.what();
   }
-  if (!refused.empty()) record(Verdict::crash, fmt::format("symmetric({}): {}", request.bytes, refused), phase, x_options.rank);
+  if (!refused.empty())
+    record(Verdict::crash, fmt::format("symmetric({}): {}", request.bytes, refused), phase, x_options.rank);
   // All or none: a rank without memory of its own has nothing to exchange.
   if (!x_agreement.all(refused.empty())) {
     x_agreement.post({.kind = Event::Kind::failed});
     return false;
   }
   const std::vector<FileDescriptor> all = x_exchange.all_gather(x_symmetric.back().fd());
-  return x_worker.channel().send(encode(worker::ToWorker(worker::Segment{.bytes = request.bytes})), numbers_of(all)) ||
+  return x_worker.channel().send(encode(worker::ToWorker(worker::Segment{.bytes = request.bytes})),
+                                 numbers_of(all)) ||
          fail_closed(phase);
 }
 
@@ -206,10 +223,12 @@ void Session::watch(const Phase& phase, Clock::time_point start) {
       ranks.push_back({.waits_for_others = x_agreement.events()[static_cast<std::size_t>(rank)].has_value(),
                        .device = x_status.read(rank)});
     if (x_deadlock.is_deadlocked(now, ranks))
-      return stop_all(Verdict::deadlock, phase, "all that is still running waits for values that nobody will write");
+      return stop_all(Verdict::deadlock, phase,
+                      "all that is still running waits for values that nobody will write");
   }
   if (now - start < phase.deadline) return;
-  // A virtual GPU that hangs is found above: what is left is slow. Of a real one we know only that it is silent.
+  // A virtual GPU that hangs is found above: what is left is slow. Of a real one we know only that it is
+  // silent.
   stop_all(x_status.empty() ? Verdict::deadlock : Verdict::timeout, phase,
            fmt::format("{} has not finished within {} s", phase.name, seconds(phase.deadline)));
 }
@@ -218,11 +237,13 @@ void Session::stop_all(Verdict verdict, const Phase& phase, const std::string& w
   std::vector<int> answered;
   for (int rank = 0; rank < x_options.ranks; ++rank)
     if (x_agreement.events()[static_cast<std::size_t>(rank)]) answered.push_back(rank);
-  const std::string others = answered.empty() ? "no rank has answered" : list_ranks(answered) + " had answered";
+  const std::string others =
+      answered.empty() ? "no rank has answered" : list_ranks(answered) + " had answered";
   for (int rank = 0; rank < x_options.ranks; ++rank) {
     if (x_agreement.events()[static_cast<std::size_t>(rank)]) continue;
     const std::string waits = x_status.empty() ? "" : in_one_line(x_status.read(rank).waits);
-    record(verdict, fmt::format("{}; {}{}{}", why, others, waits.empty() ? "" : "; it waits at: ", waits), phase, rank);
+    record(verdict, fmt::format("{}; {}{}{}", why, others, waits.empty() ? "" : "; it waits at: ", waits),
+           phase, rank);
   }
   x_agreement.stop();
 }

@@ -18,8 +18,8 @@ namespace pkb::judge {
 
 /// This rank's worker through all trials, in step with those of the other ranks.
 ///
-/// Every function is collective and false when the evaluation has to stop, on all ranks alike: the workers are
-/// dead then, and `diagnoses()` says why on the rank that knows.
+/// Every function is collective and false when the evaluation has to stop, on all ranks alike: the workers
+/// are dead then, and `diagnoses()` says why on the rank that knows.
 class Session {
  public:
   struct Options {

@@ -19,7 +19,8 @@ using testing::Field;
 using testing::IsEmpty;
 
 auto diagnosis(Verdict verdict, int rank, const std::string& text) {
-  return AllOf(Field(&Diagnosis::verdict, verdict), Field(&Diagnosis::rank, rank), Field(&Diagnosis::text, text));
+  return AllOf(Field(&Diagnosis::verdict, verdict), Field(&Diagnosis::rank, rank),
+               Field(&Diagnosis::text, text));
 }
 
 /// Two ranks with scripted workers.
@@ -39,7 +40,8 @@ class TwoRanks : public testing::Test {
     if (x_rank == 0) std::filesystem::remove_all(x_folder);
   }
 
-  /// All phases with a worker that behaves so. Returns how many of load, share, setup, run, teardown went well.
+  /// All phases with a worker that behaves so. Returns how many of load, share, setup, run, teardown went
+  /// well.
   int play(const std::string& behaviour) {
     Agreement agreement(MPI_COMM_WORLD);
     DescriptorExchange exchange(MPI_COMM_WORLD, x_folder);
@@ -50,7 +52,10 @@ class TwoRanks : public testing::Test {
                     WorkerProcess(command, false), agreement, exchange, *memory);
     int phases = 0;
     for (const std::function<bool()>& phase : std::initializer_list<std::function<bool()>>{
-             [&] { return session.load({.rank = x_rank, .ranks = 2, .groups = {}, .chip = "", .library = behaviour}); },
+             [&] {
+               return session.load(
+                   {.rank = x_rank, .ranks = 2, .groups = {}, .chip = "", .library = behaviour});
+             },
              [&] { return session.share(tensors); }, [&] { return session.setup({}); },
              [&] { return session.run({.seed = 0}, 4); }, [&] { return session.teardown(); }}) {
       if (!phase()) break;
@@ -88,9 +93,10 @@ TEST_F(TwoRanks, GetTheSymmetricMemoryAndTheBarrierTheyAskFor) {
 TEST_F(TwoRanks, StopWhenOnlyOneAsks) {
   EXPECT_EQ(play("1:symmetric of its own"), kUntilShare);
   if (x_rank == 0)
-    EXPECT_THAT(x_diagnoses, ElementsAre(diagnosis(Verdict::crash, -1,
-                                                   "every rank must call symmetric() and barrier() alike: rank 0 "
-                                                   "finished setup, but rank 1 called symmetric(100)")));
+    EXPECT_THAT(x_diagnoses,
+                ElementsAre(diagnosis(Verdict::crash, -1,
+                                      "every rank must call symmetric() and barrier() alike: rank 0 "
+                                      "finished setup, but rank 1 called symmetric(100)")));
   else
     EXPECT_THAT(x_diagnoses, IsEmpty());
 }
@@ -99,7 +105,8 @@ TEST_F(TwoRanks, AreRefusedMemoryThatNoMachineHas) {
   EXPECT_EQ(play("greed"), kUntilShare);
   ASSERT_EQ(x_diagnoses.size(), 1u);
   EXPECT_EQ(x_diagnoses[0].verdict, Verdict::crash);
-  EXPECT_THAT(x_diagnoses[0].text, testing::StartsWith("symmetric(4611686018427387904): virtual device memory: cannot "));
+  EXPECT_THAT(x_diagnoses[0].text,
+              testing::StartsWith("symmetric(4611686018427387904): virtual device memory: cannot "));
 }
 
 struct Failure {
@@ -127,16 +134,18 @@ TEST_P(OneOfTwoRanks, FailsInRunAndStopsTheOther) {
 
 INSTANTIATE_TEST_SUITE_P(
     Session, OneOfTwoRanks,
-    testing::Values(
-        Failure{"ExitsWell", "exit 0", Verdict::crash, "the candidate called exit(0) in run before it had answered"},
-        Failure{"ExitsBadly", "exit 3", Verdict::crash, "the worker exited with status 3 in run"},
-        Failure{"Crashes", "crash", Verdict::crash, "the worker was killed by signal 11 (Segmentation fault) in run"},
-        Failure{"IsSilent", "silence", Verdict::deadlock, "run has not finished within 0.7 s; rank 0 had answered"},
-        Failure{"SpeaksGarbage", "garbage", Verdict::disqualified,
-                "the worker spoke to the judge on its own in run: unknown message"},
-        Failure{"AsksInRun", "request in run", Verdict::disqualified,
-                "the worker spoke to the judge on its own in run: a request outside setup"},
-        Failure{"ReportsTrouble", "trouble", Verdict::unsupported, "lacks it"}),
+    testing::Values(Failure{"ExitsWell", "exit 0", Verdict::crash,
+                            "the candidate called exit(0) in run before it had answered"},
+                    Failure{"ExitsBadly", "exit 3", Verdict::crash, "the worker exited with status 3 in run"},
+                    Failure{"Crashes", "crash", Verdict::crash,
+                            "the worker was killed by signal 11 (Segmentation fault) in run"},
+                    Failure{"IsSilent", "silence", Verdict::deadlock,
+                            "run has not finished within 0.7 s; rank 0 had answered"},
+                    Failure{"SpeaksGarbage", "garbage", Verdict::disqualified,
+                            "the worker spoke to the judge on its own in run: unknown message"},
+                    Failure{"AsksInRun", "request in run", Verdict::disqualified,
+                            "the worker spoke to the judge on its own in run: a request outside setup"},
+                    Failure{"ReportsTrouble", "trouble", Verdict::unsupported, "lacks it"}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

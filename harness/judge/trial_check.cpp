@@ -26,7 +26,8 @@ double finite(double value) { return std::isfinite(value) ? value : std::numeric
 /// One check on this rank, in step with the other ranks.
 class OutputCheck {
  public:
-  OutputCheck(const problem::Check& check, const problem::Tensor& tensor, Oracle& oracle, int trial, MPI_Comm comm)
+  OutputCheck(const problem::Check& check, const problem::Tensor& tensor, Oracle& oracle, int trial,
+              MPI_Comm comm)
       : x_check(check), x_tensor(tensor), x_oracle(oracle), x_trial(trial), x_comm(comm) {
     MPI_Comm_rank(comm, &x_rank);
   }
@@ -34,11 +35,13 @@ class OutputCheck {
   void judge(const Expected& expected, std::span<const std::byte> got, TrialResult& result) {
     const check::Result mine = compare(expected, got);
     if (!mine.passes())
-      result.diagnoses.push_back({.verdict = Verdict::wrong_result, .rank = x_rank, .trial = x_trial, .text = mine.text});
+      result.diagnoses.push_back(
+          {.verdict = Verdict::wrong_result, .rank = x_rank, .trial = x_trial, .text = mine.text});
     const TrialResult::Output all = sum(mine);
     if (x_rank == 0 && all.mismatches == 0 && x_check.kind == problem::Check::Kind::floating)
       if (auto sentence = check::audit(x_check, x_accuracy))
-        result.diagnoses.push_back({.verdict = Verdict::wrong_result, .rank = -1, .trial = x_trial, .text = *sentence});
+        result.diagnoses.push_back(
+            {.verdict = Verdict::wrong_result, .rank = -1, .trial = x_trial, .text = *sentence});
     result.summary.push_back(all);
     // Ranks that are wrong differ anyway; this is for those that are all within their bounds.
     if (x_tensor.replicated && all.mismatches == 0) compare_ranks(got, result);
@@ -48,8 +51,10 @@ class OutputCheck {
   check::Result compare(const Expected& expected, std::span<const std::byte> got) {
     const std::vector<std::byte> baseline = expected.baseline[x_check.output].bytes();
     const bool floating = x_check.kind == problem::Check::Kind::floating;
-    const std::vector<double> golden = floating ? expected.golden[x_check.output].values() : std::vector<double>();
-    const std::vector<double> bound = x_check.model_bound ? expected.bound[x_check.output].values() : std::vector<double>();
+    const std::vector<double> golden =
+        floating ? expected.golden[x_check.output].values() : std::vector<double>();
+    const std::vector<double> bound =
+        x_check.model_bound ? expected.bound[x_check.output].values() : std::vector<double>();
     return check::compare(x_check, {.name = x_check.output,
                                     .dtype = x_tensor.dtype,
                                     .shape = x_tensor.shape,
@@ -68,8 +73,11 @@ class OutputCheck {
     MPI_Allreduce(MPI_IN_PLACE, squares, 3, MPI_DOUBLE, MPI_SUM, x_comm);
     MPI_Allreduce(MPI_IN_PLACE, counts, 3, MPI_INT64_T, MPI_SUM, x_comm);
     MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE, MPI_MAX, x_comm);
-    x_accuracy = {.candidate = squares[0], .baseline = squares[1], .rounding = squares[2], .count = counts[0]};
-    const auto rms = [&](double total) { return counts[0] > 0 ? finite(std::sqrt(total / static_cast<double>(counts[0]))) : 0; };
+    x_accuracy = {
+        .candidate = squares[0], .baseline = squares[1], .rounding = squares[2], .count = counts[0]};
+    const auto rms = [&](double total) {
+      return counts[0] > 0 ? finite(std::sqrt(total / static_cast<double>(counts[0]))) : 0;
+    };
     return {.name = x_check.output,
             .elements = counts[1],
             .mismatches = counts[2],
@@ -85,8 +93,9 @@ class OutputCheck {
         {.verdict = Verdict::wrong_result,
          .rank = x_rank,
          .trial = x_trial,
-         .text = fmt::format("ranks_differ: {}: the ranks must agree bit for bit, but element {} differs from rank 0's",
-                             x_check.output, byte / static_cast<std::int64_t>(size_of(x_tensor.dtype)))});
+         .text = fmt::format(
+             "ranks_differ: {}: the ranks must agree bit for bit, but element {} differs from rank 0's",
+             x_check.output, byte / static_cast<std::int64_t>(size_of(x_tensor.dtype)))});
   }
 
   const problem::Check& x_check;
@@ -139,11 +148,13 @@ TrialResult check_trial(Oracle& oracle, int trial, const Expected& expected, con
   for (const problem::Tensor& tensor : oracle.input_tensors()) {
     if (tensor.in_out) continue;
     if (const auto changed = check::first_change(before.at(tensor.name), now.at(tensor.name), tensor.dtype))
-      result.diagnoses.push_back({.verdict = Verdict::wrong_result,
-                                  .rank = rank,
-                                  .trial = trial,
-                                  .text = fmt::format("input_changed: {}: element {} was changed, but inputs are not the candidate's to change",
-                                                      tensor.name, *changed)});
+      result.diagnoses.push_back(
+          {.verdict = Verdict::wrong_result,
+           .rank = rank,
+           .trial = trial,
+           .text = fmt::format(
+               "input_changed: {}: element {} was changed, but inputs are not the candidate's to change",
+               tensor.name, *changed)});
   }
   for (const problem::Check& check : oracle.instance().checks) {
     const problem::Tensor* tensor = find(oracle.output_tensors(), check.output);

@@ -30,8 +30,8 @@ struct TrialResult {
   struct Output {
     std::string name;
     std::int64_t elements = 0, mismatches = 0;
-    double worst = 0;                                ///< largest error / bound
-    double candidate_rms = 0, baseline_rms = 0;      ///< against golden; 0 for exact checks
+    double worst = 0;                            ///< largest error / bound
+    double candidate_rms = 0, baseline_rms = 0;  ///< against golden; 0 for exact checks
   };
   std::vector<Output> summary;
 };
@@ -40,7 +40,8 @@ struct TrialResult {
 TrialResult check_trial(Oracle& oracle, int trial, const Expected& expected, const HostTensors& before,
                         const HostTensors& now, MPI_Comm comm);
 
-/// Collective: the first byte at which rank 0's bytes differ from this rank's, or -1. Ranks with other sizes differ.
+/// Collective: the first byte at which rank 0's bytes differ from this rank's, or -1. Ranks with other sizes
+/// differ.
 std::int64_t first_difference_from_rank_0(std::span<const std::byte> mine, MPI_Comm comm);
 
 }  // namespace pkb::judge

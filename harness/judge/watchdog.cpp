@@ -14,8 +14,10 @@ DeviceState StatusPages::read(int rank) const {
   const std::byte* const page = x_pages.at(static_cast<std::size_t>(rank)).data();
   std::uint64_t progress = 0;
   std::uint32_t polling = 0;
-  __atomic_load(reinterpret_cast<const std::uint64_t*>(page + offsetof(Status, progress)), &progress, __ATOMIC_ACQUIRE);
-  __atomic_load(reinterpret_cast<const std::uint32_t*>(page + offsetof(Status, polling)), &polling, __ATOMIC_ACQUIRE);
+  __atomic_load(reinterpret_cast<const std::uint64_t*>(page + offsetof(Status, progress)), &progress,
+                __ATOMIC_ACQUIRE);
+  __atomic_load(reinterpret_cast<const std::uint32_t*>(page + offsetof(Status, polling)), &polling,
+                __ATOMIC_ACQUIRE);
   DeviceState state{.progress = progress, .polling = polling != 0, .waits = {}};
   if (!state.polling) return state;
   char waits[sizeof(Status::waits)];

@@ -10,9 +10,15 @@ namespace {
 
 using Rank = DeadlockWatch::Rank;
 
-Rank polls(std::uint64_t progress) { return {.waits_for_others = false, .device = {.progress = progress, .polling = true, .waits = {}}}; }
-Rank works(std::uint64_t progress) { return {.waits_for_others = false, .device = {.progress = progress, .polling = false, .waits = {}}}; }
-Rank answered(std::uint64_t progress) { return {.waits_for_others = true, .device = {.progress = progress, .polling = false, .waits = {}}}; }
+Rank polls(std::uint64_t progress) {
+  return {.waits_for_others = false, .device = {.progress = progress, .polling = true, .waits = {}}};
+}
+Rank works(std::uint64_t progress) {
+  return {.waits_for_others = false, .device = {.progress = progress, .polling = false, .waits = {}}};
+}
+Rank answered(std::uint64_t progress) {
+  return {.waits_for_others = true, .device = {.progress = progress, .polling = false, .waits = {}}};
+}
 
 /// Samples every 100 ms from time 0; the number of the first that finds a deadlock, or -1.
 int first_alarm(const std::vector<std::vector<Rank>>& samples) {

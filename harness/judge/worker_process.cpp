@@ -14,7 +14,8 @@ constexpr int kLastSignal = 64;
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(launch::Command command, bool is_confined) : x_confined(is_confined), x_output(kOutputKept) {
+WorkerProcess::WorkerProcess(launch::Command command, bool is_confined)
+    : x_confined(is_confined), x_output(kOutputKept) {
   auto [mine, theirs] = worker::Channel::pair();
   const auto [read_end, write_end] = launch::open_pipe();
   x_output_end = FileDescriptor(read_end);

@@ -29,7 +29,9 @@ nlohmann::json device_facts(const launch::Job& job) {
   const device::Probe machine = device::probe();
   nlohmann::json names = nlohmann::json::array();
   for (const device::Gpu& gpu : machine.gpus) names.push_back(gpu.name);
-  return {{"gpus", names}, {"driver_version", machine.driver_version}, {"runtime_version", machine.runtime_version}};
+  return {{"gpus", names},
+          {"driver_version", machine.driver_version},
+          {"runtime_version", machine.runtime_version}};
 }
 
 }  // namespace
@@ -42,7 +44,8 @@ void write_verdict(Bench& bench, const Findings& findings) {
   const std::vector<nlohmann::json> all = gather(mine, bench.comm());
   if (bench.rank() != 0) return;
 
-  nlohmann::json diagnoses = nlohmann::json::array(), counters = nlohmann::json::array(), outputs = nlohmann::json::array();
+  nlohmann::json diagnoses = nlohmann::json::array(), counters = nlohmann::json::array(),
+                 outputs = nlohmann::json::array();
   for (const nlohmann::json& each : all) {
     diagnoses.insert(diagnoses.end(), each["diagnoses"].begin(), each["diagnoses"].end());
     counters.push_back(each["counters"]);

@@ -15,9 +15,10 @@ std::size_t utf8_length(std::string_view bytes) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
   const unsigned char lead = at(0);
   if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xC2 && lead < 0xE0 ? 2 : lead >= 0xE0 && lead < 0xF0 ? 3
-                             : lead >= 0xF0 && lead < 0xF5                                 ? 4
-                                                                                           : 0;
+  const std::size_t length = lead >= 0xC2 && lead < 0xE0   ? 2
+                             : lead >= 0xE0 && lead < 0xF0 ? 3
+                             : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                           : 0;
   if (length == 0 || length > bytes.size()) return 0;
   for (std::size_t i = 1; i < length; ++i)
     if ((at(i) & 0xC0) != 0x80) return 0;
@@ -33,7 +34,8 @@ std::string printable(std::string_view bytes) {
   text.reserve(bytes.size());
   while (!bytes.empty()) {
     const std::size_t length = utf8_length(bytes);
-    const bool control = length == 1 && static_cast<unsigned char>(bytes[0]) < 0x20 && bytes[0] != '\n' && bytes[0] != '\t';
+    const bool control =
+        length == 1 && static_cast<unsigned char>(bytes[0]) < 0x20 && bytes[0] != '\n' && bytes[0] != '\t';
     if (length == 0 || control)
       text += '?';
     else
@@ -81,7 +83,8 @@ std::string CapturedOutput::last_lines(std::size_t count) const {
   std::string all = text();
   while (!all.empty() && all.back() == '\n') all.pop_back();
   std::size_t start = all.size();
-  for (std::size_t i = 0; i < count && start != std::string::npos && start > 0; ++i) start = all.rfind('\n', start - 1);
+  for (std::size_t i = 0; i < count && start != std::string::npos && start > 0; ++i)
+    start = all.rfind('\n', start - 1);
   return start == std::string::npos ? all : all.substr(start == 0 ? 0 : start + 1);
 }
 

@@ -15,7 +15,8 @@ class CapturedOutput {
   void append(std::string_view bytes);
   /// Reads what descriptor `fd` has now; false when its writers are gone. `fd` must not block.
   bool drain(int fd);
-  /// Head and tail with a line between them that says how much is missing. Valid UTF-8: other bytes become '?'.
+  /// Head and tail with a line between them that says how much is missing. Valid UTF-8: other bytes become
+  /// '?'.
   std::string text() const;
   /// The last `count` lines.
   std::string last_lines(std::size_t count) const;

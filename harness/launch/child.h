@@ -15,12 +15,12 @@ namespace pkb::launch {
 
 /// A program to start. It inherits nothing but what is listed here.
 struct Command {
-  std::vector<std::string> arguments = {};             ///< the first is the program's absolute path
-  std::vector<std::string> environment = {};           ///< NAME=value
-  std::vector<int> descriptors = {-1, -1, -1};         ///< which of ours become 0, 1, 2...; -1 is /dev/null
+  std::vector<std::string> arguments = {};      ///< the first is the program's absolute path
+  std::vector<std::string> environment = {};    ///< NAME=value
+  std::vector<int> descriptors = {-1, -1, -1};  ///< which of ours become 0, 1, 2...; -1 is /dev/null
   std::vector<std::pair<__rlimit_resource_t, rlim_t>> limits = {};
-  int death_signal = SIGKILL;                          ///< what it gets when the thread that started it ends
-  bool expendable = false;                             ///< the first to go when the machine is out of memory
+  int death_signal = SIGKILL;  ///< what it gets when the thread that started it ends
+  bool expendable = false;     ///< the first to go when the machine is out of memory
 };
 
 /// A process we started, leader of its own process group. Killed with its group when the object ends.

@@ -35,7 +35,8 @@ Ran run_shell(const std::string& script, Command command = {}) {
 
 TEST(Child, ReportsItsStatus) {
   EXPECT_EQ(describe_status(run_shell("exit 3").status), "exited with status 3");
-  EXPECT_EQ(describe_status(run_shell("kill -SEGV $$").status), "was killed by signal 11 (Segmentation fault)");
+  EXPECT_EQ(describe_status(run_shell("kill -SEGV $$").status),
+            "was killed by signal 11 (Segmentation fault)");
 }
 
 TEST(Child, InheritsOnlyWhatIsListed) {

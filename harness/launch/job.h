@@ -23,8 +23,8 @@ std::string_view name_of(Sandbox sandbox);
 /// What the judges are to do; written as `job.json` into a private run folder before they start.
 struct Job {
   enum class Mode : std::uint8_t {
-    evaluate,  ///< judge `library`, a compiled candidate
-    baseline,  ///< check (and on cuda time) the reference alone
+    evaluate,   ///< judge `library`, a compiled candidate
+    baseline,   ///< check (and on cuda time) the reference alone
     exporting,  ///< write inputs, golden and baseline outputs of one trial to `export_folder`
   };
   Mode mode = Mode::evaluate;
@@ -52,8 +52,8 @@ Job job_from(const nlohmann::json& json);  ///< @throws InputError
 /// Starts one judge per rank under mpirun, waits for them and returns rank 0's verdict.json, to which it adds
 /// "mps": how the ranks shared the GPU (empty elsewhere). `job.run_folder` must exist and be empty.
 /// Signals that end pkb end the judges; nothing is left running or on disk but the run folder.
-/// @throws EnvironmentError when mpirun or a judge ends without a verdict or a signal interrupts, InputError when
-/// a judge finds the job's input wrong.
+/// @throws EnvironmentError when mpirun or a judge ends without a verdict or a signal interrupts, InputError
+/// when a judge finds the job's input wrong.
 nlohmann::json run_judges(const Job& job, const Progress& progress = {});
 
 /// The programs that `run_judges` finds on the PATH and beside its own executable.

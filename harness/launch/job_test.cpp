@@ -66,7 +66,8 @@ TEST_P(JobErrors, NameTheKey) {
 INSTANTIATE_TEST_SUITE_P(Job, JobErrors,
                          testing::Values(Broken{"Missing", "size", nullptr, "job.json: size: missing"},
                                          Broken{"NoRanks", "ranks", 0, "job.json: ranks: must be at least 1"},
-                                         Broken{"Device", "device", "tpu", "job.json: device: unknown word \"tpu\""}),
+                                         Broken{"Device", "device", "tpu",
+                                                "job.json: device: unknown word \"tpu\""}),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -24,7 +24,8 @@ std::filesystem::path foreign_control() {
   return std::filesystem::path(folder != nullptr ? folder : "/tmp/nvidia-mps") / "control";
 }
 
-std::vector<std::string> environment_of(const std::filesystem::path& pipes, const std::filesystem::path& logs) {
+std::vector<std::string> environment_of(const std::filesystem::path& pipes,
+                                        const std::filesystem::path& logs) {
   std::vector<std::string> environment = {"CUDA_MPS_PIPE_DIRECTORY=" + pipes.string(),
                                           "CUDA_MPS_LOG_DIRECTORY=" + logs.string()};
   for (const char* name : {"PATH", "HOME", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"})
@@ -35,7 +36,8 @@ std::vector<std::string> environment_of(const std::filesystem::path& pipes, cons
 }  // namespace
 
 Mps::Mps(const std::filesystem::path& run_folder)
-    : x_control(device::find_executable("nvidia-cuda-mps-control").value_or("")), x_pipes(run_folder / "mps"),
+    : x_control(device::find_executable("nvidia-cuda-mps-control").value_or("")),
+      x_pipes(run_folder / "mps"),
       x_logs(run_folder / "mps-log") {
   std::error_code ignored;
   if (x_control.empty()) {

@@ -8,9 +8,9 @@
 
 namespace pkb::launch {
 
-/// NVIDIA's Multi-Process Service for the ranks that share a GPU: with it they run at once, without it they take
-/// turns. The daemon is ours alone, lives in the run folder and ends with the object; one that others started is
-/// neither used nor touched.
+/// NVIDIA's Multi-Process Service for the ranks that share a GPU: with it they run at once, without it they
+/// take turns. The daemon is ours alone, lives in the run folder and ends with the object; one that others
+/// started is neither used nor touched.
 class Mps {
  public:
   /// Turns: no daemon.

@@ -51,12 +51,14 @@ std::vector<std::string> judge_environment(const Job& job, const Mps& mps, bool 
   bool blas_threads = false;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
-    if (std::ranges::any_of(kForeign, [&](std::string_view prefix) { return text.starts_with(prefix); })) continue;
+    if (std::ranges::any_of(kForeign, [&](std::string_view prefix) { return text.starts_with(prefix); }))
+      continue;
     blas_threads |= text.starts_with("OPENBLAS_NUM_THREADS=");
     environment.emplace_back(text);
   }
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  if (!blas_threads) environment.push_back(fmt::format("OPENBLAS_NUM_THREADS={}", std::max(1, cores / job.ranks)));
+  if (!blas_threads)
+    environment.push_back(fmt::format("OPENBLAS_NUM_THREADS={}", std::max(1, cores / job.ranks)));
   // Without a daemon of ours, a folder where none listens keeps CUDA from finding a foreign one.
   if (job.device != Device::virtual_gpu)
     environment.push_back("CUDA_MPS_PIPE_DIRECTORY=" +
@@ -70,22 +72,23 @@ std::vector<std::string> mpirun_arguments(const Job& job, const std::filesystem:
   return {mpirun.string(), "--allow-run-as-root", "-n", std::to_string(job.ranks), "--oversubscribe",
           "--bind-to", "none",
           // One host: no launch agent, no network but the loopback, shared memory between judges.
-          "--mca", "plm", "isolated", "--mca", "oob_tcp_if_include", "lo",
-          "--mca", "pml", "ob1", "--mca", "btl", "self,vader",
+          "--mca", "plm", "isolated", "--mca", "oob_tcp_if_include", "lo", "--mca", "pml", "ob1", "--mca",
+          "btl", "self,vader",
           // Cross-memory attach is refused in many containers, with a warning for each message.
           "--mca", "btl_vader_single_copy_mechanism", "none",
           // More judges than cores is normal here: one that waits must leave its core to one that works.
           "--mca", "mpi_yield_when_idle", "1",
           // Whatever ends the judges, their files go with the run folder.
-          "--mca", "orte_tmpdir_base", folder, "--mca", "btl_vader_backing_directory", folder,
-          judge.string(), (job.run_folder / "job.json").string()};
+          "--mca", "orte_tmpdir_base", folder, "--mca", "btl_vader_backing_directory", folder, judge.string(),
+          (job.run_folder / "job.json").string()};
 }
 
 std::filesystem::path find_mpirun() {
   const auto mpirun = device::find_executable("mpirun");
   if (!mpirun)
-    throw EnvironmentError(
-        {.where = "mpirun", .fault = "not found on the PATH", .remedy = "install Open MPI (scripts/setup does)"});
+    throw EnvironmentError({.where = "mpirun",
+                            .fault = "not found on the PATH",
+                            .remedy = "install Open MPI (scripts/setup does)"});
   return *mpirun;
 }
 
@@ -105,7 +108,8 @@ void throw_failure(const std::filesystem::path& folder) {
   throw EnvironmentError(report);
 }
 
-json run_once(const Job& job, const Programs& programs, const Progress& progress, const Mps& mps, bool mps_running) {
+json run_once(const Job& job, const Programs& programs, const Progress& progress, const Mps& mps,
+              bool mps_running) {
   const auto verdict_path = job.run_folder / "verdict.json";
   const auto [read_end, write_end] = open_pipe();
   const FileDescriptor output_end(read_end);
@@ -122,7 +126,8 @@ json run_once(const Job& job, const Programs& programs, const Progress& progress
   while (mpirun.running()) {
     if (const int signal = SignalWatch::received()) {
       mpirun.end(kEndPatience);
-      throw EnvironmentError({.where = "", .fault = "interrupted by " + describe_signal(signal), .remedy = {}});
+      throw EnvironmentError(
+          {.where = "", .fault = "interrupted by " + describe_signal(signal), .remedy = {}});
     }
     if (std::chrono::steady_clock::now() > deadline) {
       mpirun.end(kEndPatience);
@@ -141,11 +146,11 @@ json run_once(const Job& job, const Programs& programs, const Progress& progress
   if (json verdict = read_json(verdict_path); verdict.is_object()) return verdict;
   throw_failure(job.run_folder);
   const std::string last = output.last_lines(12);
-  throw EnvironmentError({.where = "judges",
-                          .fault = fmt::format("mpirun {} without a verdict{}{}",
-                                               describe_status(mpirun.status().value_or(0)),
-                                               last.empty() ? "" : "; its last lines:\n", last),
-                          .remedy = {}});
+  throw EnvironmentError(
+      {.where = "judges",
+       .fault = fmt::format("mpirun {} without a verdict{}{}", describe_status(mpirun.status().value_or(0)),
+                            last.empty() ? "" : "; its last lines:\n", last),
+       .remedy = {}});
 }
 
 bool is_hang(const json& verdict) {

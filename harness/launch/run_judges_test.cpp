@@ -58,11 +58,13 @@ TEST_F(RunJudges, ReturnsTheVerdict) {
 }
 
 TEST_F(RunJudges, PassesThePlainJudgeTheJobFile) {
-  run("echo '{}' > $run/verdict.json; echo \"$*\" > $run/arguments; stat -c %a $run/job.json >> $run/arguments");
+  run("echo '{}' > $run/verdict.json; echo \"$*\" > $run/arguments; stat -c %a $run/job.json >> "
+      "$run/arguments");
   std::ifstream file(x_folder / "run" / "arguments");
   const std::string arguments(std::istreambuf_iterator<char>(file), {});
   EXPECT_THAT(arguments, testing::HasSubstr("-n 2 "));
-  EXPECT_THAT(arguments, testing::EndsWith(" /no/judge " + (x_folder / "run" / "job.json").string() + "\n600\n"));
+  EXPECT_THAT(arguments,
+              testing::EndsWith(" /no/judge " + (x_folder / "run" / "job.json").string() + "\n600\n"));
 }
 
 TEST_F(RunJudges, SaysHowMpirunEndedAndItsLastLines) {
@@ -75,27 +77,33 @@ TEST_F(RunJudges, SaysThatMpirunWasKilled) {
 }
 
 TEST_F(RunJudges, DoesNotTakeHalfAVerdict) {
-  EXPECT_THAT(failure("printf '{\"verdict\": \"corr' > $run/verdict.json"), testing::HasSubstr("without a verdict"));
+  EXPECT_THAT(failure("printf '{\"verdict\": \"corr' > $run/verdict.json"),
+              testing::HasSubstr("without a verdict"));
 }
 
 TEST_F(RunJudges, PassesOnWhatAJudgeSaysOfTheEnvironment) {
-  EXPECT_EQ(failure("echo '{\"kind\": \"environment\", \"text\": \"disk full\"}' > $run/failure.json; exit 1"), "disk full");
+  EXPECT_EQ(
+      failure("echo '{\"kind\": \"environment\", \"text\": \"disk full\"}' > $run/failure.json; exit 1"),
+      "disk full");
 }
 
 TEST_F(RunJudges, PassesOnWhatAJudgeSaysOfTheInput) {
-  EXPECT_THROW(run("echo '{\"kind\": \"input\", \"text\": \"bad shape\"}' > $run/failure.json; exit 1"), InputError);
+  EXPECT_THROW(run("echo '{\"kind\": \"input\", \"text\": \"bad shape\"}' > $run/failure.json; exit 1"),
+               InputError);
 }
 
 TEST_F(RunJudges, ReportsProgressLineByLine) {
   std::vector<std::string> lines;
-  run("printf 'one\\ntw' > $run/progress; sleep 0.2; printf 'o\\n' >> $run/progress; sleep 0.2; echo {} > $run/verdict.json",
+  run("printf 'one\\ntw' > $run/progress; sleep 0.2; printf 'o\\n' >> $run/progress; sleep 0.2; echo {} > "
+      "$run/verdict.json",
       [&](std::string_view line) { lines.emplace_back(line); });
   EXPECT_THAT(lines, testing::ElementsAre("one", "two"));
 }
 
 TEST_F(RunJudges, EndsWhatOutlivesTheDeadline) {
   x_deadline = 1;
-  EXPECT_EQ(failure("exec sleep 100"), "judges: not done after 1 s; choose a smaller size or a longer deadline");
+  EXPECT_EQ(failure("exec sleep 100"),
+            "judges: not done after 1 s; choose a smaller size or a longer deadline");
 }
 
 TEST_F(RunJudges, EndsTheJudgesWhenInterrupted) {

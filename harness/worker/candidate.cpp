@@ -43,8 +43,10 @@ class Candidate::RankContext final : public Context {
   }
 
   void create_stream() {
-    // Not tied to the default stream: what a candidate enqueues elsewhere it must order itself, as documented.
-    if (const cudaError_t error = cudaStreamCreateWithFlags(&x_stream, cudaStreamNonBlocking); error != cudaSuccess)
+    // Not tied to the default stream: what a candidate enqueues elsewhere it must order itself, as
+    // documented.
+    if (const cudaError_t error = cudaStreamCreateWithFlags(&x_stream, cudaStreamNonBlocking);
+        error != cudaSuccess)
       throw LoadError(fmt::format("cannot create a stream: {}", cudaGetErrorString(error)));
   }
 
@@ -53,7 +55,8 @@ class Candidate::RankContext final : public Context {
   cudaStream_t stream() const override { return x_stream; }
   pkb::Group group(const char* name) const override {
     const auto found = std::ranges::find(x_world.groups, std::string(name), &Group::name);
-    if (found == x_world.groups.end()) throw MisuseError(fmt::format("group(\"{}\"): there is no such group", name));
+    if (found == x_world.groups.end())
+      throw MisuseError(fmt::format("group(\"{}\"): there is no such group", name));
     return {.rank = found->rank, .size = static_cast<int>(found->ranks.size()), .ranks = found->ranks.data()};
   }
   void* symmetric(std::size_t bytes) override { return x_host.symmetric(bytes); }
@@ -73,19 +76,22 @@ class Candidate::RankContext final : public Context {
 
 Candidate::Candidate(const std::filesystem::path& library, World world, Host& host)
     : x_context(std::make_unique<RankContext>(std::move(world), host)),
-      x_arguments(std::make_unique<Arguments>()), x_entry(std::make_unique<Entry>()) {
+      x_arguments(std::make_unique<Arguments>()),
+      x_entry(std::make_unique<Entry>()) {
   // Never closed: code of it may still be registered with the CUDA runtime.
   void* const handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) throw LoadError(::dlerror());
   const auto abi = find<int()>(handle, "pkb_candidate_abi");
   if (abi == nullptr) throw LoadError("the candidate does not include its problem's header, <pkb/NAME.h>");
   if (abi() != kAbi)
-    throw LoadError(fmt::format("the candidate was compiled against version {} of the headers, not {}", abi(), kAbi));
+    throw LoadError(
+        fmt::format("the candidate was compiled against version {} of the headers, not {}", abi(), kAbi));
   x_entry->has_run = find<int()>(handle, "pkb_candidate_has_run");
   x_entry->setup = find<void(Context*, const pkb::Tensor*, const double*)>(handle, "pkb_candidate_setup");
   x_entry->run = find<void(Context*, const pkb::Tensor*, const double*)>(handle, "pkb_candidate_run");
   x_entry->teardown = find<void(Context*)>(handle, "pkb_candidate_teardown");
-  if (x_entry->has_run == nullptr || x_entry->setup == nullptr || x_entry->run == nullptr || x_entry->teardown == nullptr)
+  if (x_entry->has_run == nullptr || x_entry->setup == nullptr || x_entry->run == nullptr ||
+      x_entry->teardown == nullptr)
     throw LoadError("the candidate's library lacks the functions of its problem's header");
   if (x_entry->has_run() == 0)
     throw LoadError("the candidate defines no void run(pkb::Context&, const pkb::Args&) at global scope");

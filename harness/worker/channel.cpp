@@ -71,7 +71,8 @@ std::optional<Packet> Channel::receive() {
   ssize_t length;
   while ((length = ::recvmsg(x_socket.get(), &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) continue;
   if (length < 0 && errno != ECONNRESET) fail("receive");
-  for (cmsghdr* header = CMSG_FIRSTHDR(&message); length >= 0 && header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); length >= 0 && header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
     const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     for (std::size_t i = 0; i < count; ++i) {

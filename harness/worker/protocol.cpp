@@ -20,8 +20,8 @@ json members(const Hello& m) {
   json groups = json::array();
   for (const Hello::Group& each : m.groups)
     groups.push_back({{"name", each.name}, {"rank", each.rank}, {"ranks", each.ranks}});
-  return {{"is", "hello"},       {"rank", m.rank}, {"ranks", m.ranks},     {"groups", groups},
-          {"device", m.device},  {"chip", m.chip}, {"threads", m.threads}, {"library", m.library}};
+  return {{"is", "hello"},      {"rank", m.rank}, {"ranks", m.ranks},     {"groups", groups},
+          {"device", m.device}, {"chip", m.chip}, {"threads", m.threads}, {"library", m.library}};
 }
 json members(const Segment& m) { return {{"is", "segment"}, {"bytes", m.bytes}}; }
 json members(const Setup& m) {
@@ -42,7 +42,8 @@ json members(const Quit&) { return {{"is", "quit"}}; }
 json members(const Done& m) {
   json troubles = json::array();
   for (std::size_t i = 0; i < std::min(m.troubles.size(), kMostTroubles); ++i)
-    troubles.push_back({{"kind", name_of(m.troubles[i].kind)}, {"text", m.troubles[i].text.substr(0, kLongestText)}});
+    troubles.push_back(
+        {{"kind", name_of(m.troubles[i].kind)}, {"text", m.troubles[i].text.substr(0, kLongestText)}});
   const Counters& c = m.counters;
   return {{"is", "done"},
           {"troubles", troubles},
@@ -96,9 +97,9 @@ template <class T>
 std::vector<T> take_numbers(const json& object, const char* key) {
   std::vector<T> numbers;
   for (const json& each : take<json>(object, key)) {
-    const bool fits = std::is_same_v<T, std::uint64_t>  ? each.is_number_unsigned()
-                      : std::is_floating_point_v<T>     ? each.is_number()
-                                                        : each.is_number_integer();
+    const bool fits = std::is_same_v<T, std::uint64_t> ? each.is_number_unsigned()
+                      : std::is_floating_point_v<T>    ? each.is_number()
+                                                       : each.is_number_integer();
     if (!fits) throw ProtocolError(fmt::format("\"{}\" holds something else than numbers", key));
     numbers.push_back(each.get<T>());
   }
@@ -149,7 +150,8 @@ Trouble trouble_from(const json& from) {
   const auto word = take<std::string>(from, "kind");
   for (std::size_t i = 0; i < std::size(kTroubleNames); ++i)
     if (kTroubleNames[i] == word)
-      return {.kind = static_cast<Trouble::Kind>(i), .text = take<std::string>(from, "text").substr(0, kLongestText)};
+      return {.kind = static_cast<Trouble::Kind>(i),
+              .text = take<std::string>(from, "text").substr(0, kLongestText)};
   throw ProtocolError("unknown kind of trouble");
 }
 

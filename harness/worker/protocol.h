@@ -10,8 +10,8 @@
 
 #include "reference/dtype.h"
 
-/// What judge and worker say to each other over a SOCK_SEQPACKET socket: one message is one packet of JSON, file
-/// descriptors travel beside it. The judge speaks, the worker answers; within setup the worker may ask.
+/// What judge and worker say to each other over a SOCK_SEQPACKET socket: one message is one packet of JSON,
+/// file descriptors travel beside it. The judge speaks, the worker answers; within setup the worker may ask.
 namespace pkb::worker {
 
 /// A packet is at most this long, in both directions.
@@ -21,7 +21,8 @@ inline constexpr std::size_t kLongestText = 4 << 10;
 
 // From the judge.
 
-/// First: who the worker is and which candidate it loads. With one descriptor on a virtual GPU: the status page.
+/// First: who the worker is and which candidate it loads. With one descriptor on a virtual GPU: the status
+/// page.
 struct Hello {
   struct Group {
     std::string name;
@@ -31,9 +32,9 @@ struct Hello {
   };
   int rank = 0, ranks = 1;
   std::vector<Group> groups;
-  int device = 0;     ///< ordinal of the real GPU
-  std::string chip;   ///< the virtual GPU's
-  int threads = 1;    ///< host threads of the virtual GPU
+  int device = 0;    ///< ordinal of the real GPU
+  std::string chip;  ///< the virtual GPU's
+  int threads = 1;   ///< host threads of the virtual GPU
   std::string library;
   bool operator==(const Hello&) const = default;
 };
@@ -49,9 +50,9 @@ struct Segment {
 struct TensorPlace {
   std::string name;  ///< "input A_local"
   DType dtype{};
-  std::vector<std::int64_t> shape;         ///< on this rank
-  std::uint64_t offset = 0;                ///< the same on every rank
-  std::vector<std::uint64_t> bytes_of;     ///< by rank
+  std::vector<std::int64_t> shape;      ///< on this rank
+  std::uint64_t offset = 0;             ///< the same on every rank
+  std::vector<std::uint64_t> bytes_of;  ///< by rank
   bool operator==(const TensorPlace&) const = default;
 };
 

@@ -11,25 +11,25 @@ namespace pkb::worker {
 namespace {
 
 TEST(Protocol, CarriesEveryMessageToTheWorker) {
-  const ToWorker messages[] = {
-      Hello{.rank = 1,
-            .ranks = 4,
-            .groups = {{.name = "tp", .rank = 1, .ranks = {0, 1}}, {.name = "dp", .rank = 0, .ranks = {1, 3}}},
-            .device = 2,
-            .chip = "h200",
-            .threads = 3,
-            .library = "/a \"b\".so"},
-      Segment{.bytes = 1ull << 40},
-      worker::Setup{.tensors = {{.name = "input x",
-                         .dtype = DType::e5m2,
-                         .shape = {3, 0, 5},
-                         .offset = 256,
-                         .bytes_of = {0, 15, 0xFFFF'FFFF'FFFF'FFFF}}},
-            .parameters = {1, -0.5, 1e300}},
-      worker::Run{.seed = 0xFFFF'FFFF'FFFF'FFFF},
-      Teardown{},
-      Proceed{},
-      Quit{}};
+  const ToWorker messages[] = {Hello{.rank = 1,
+                                     .ranks = 4,
+                                     .groups = {{.name = "tp", .rank = 1, .ranks = {0, 1}},
+                                                {.name = "dp", .rank = 0, .ranks = {1, 3}}},
+                                     .device = 2,
+                                     .chip = "h200",
+                                     .threads = 3,
+                                     .library = "/a \"b\".so"},
+                               Segment{.bytes = 1ull << 40},
+                               worker::Setup{.tensors = {{.name = "input x",
+                                                          .dtype = DType::e5m2,
+                                                          .shape = {3, 0, 5},
+                                                          .offset = 256,
+                                                          .bytes_of = {0, 15, 0xFFFF'FFFF'FFFF'FFFF}}},
+                                             .parameters = {1, -0.5, 1e300}},
+                               worker::Run{.seed = 0xFFFF'FFFF'FFFF'FFFF},
+                               Teardown{},
+                               Proceed{},
+                               Quit{}};
   for (const ToWorker& each : messages) EXPECT_EQ(decode_to_worker(encode(each)), each) << encode(each);
 }
 
@@ -50,7 +50,8 @@ TEST(Protocol, CarriesEveryMessageToTheJudge) {
 }
 
 TEST(Protocol, CutsTextsAndReplacesBytesThatAreNoUtf8) {
-  Done done{.troubles = {{.kind = Trouble::Kind::exception, .text = std::string(10'000, 'x') + "y"}}, .counters = {}};
+  Done done{.troubles = {{.kind = Trouble::Kind::exception, .text = std::string(10'000, 'x') + "y"}},
+            .counters = {}};
   EXPECT_EQ(std::get<Done>(decode_to_judge(encode(done))).troubles[0].text, std::string(4096, 'x'));
   done.troubles[0].text = "a\xFFz";
   EXPECT_EQ(std::get<Done>(decode_to_judge(encode(done))).troubles[0].text, "a\xEF\xBF\xBDz");
@@ -74,17 +75,18 @@ TEST_P(HostilePackets, AreRefusedWithASentence) {
 
 INSTANTIATE_TEST_SUITE_P(
     Judge, HostilePackets,
-    testing::Values(Hostile{"Empty", "", "not a JSON object"}, Hostile{"Garbage", "\xFF\x01{", "not a JSON object"},
-                    Hostile{"Array", "[]", "not a JSON object"}, Hostile{"NoName", "{}", "no \"is\""},
-                    Hostile{"NumberAsName", R"({"is": 1})", "\"is\" is of the wrong type"},
-                    Hostile{"JudgesOwnMessage", R"({"is": "proceed"})", "unknown message"},
-                    Hostile{"NegativeSize", R"({"is": "symmetric", "bytes": -1})", "\"bytes\" is of the wrong type"},
-                    Hostile{"HugeSize", R"({"is": "symmetric", "bytes": 1e300})", "\"bytes\" is of the wrong type"},
-                    Hostile{"NoCounters", R"({"is": "done", "troubles": []})", "no \"counters\""},
-                    Hostile{"TroubleIsNumber", R"({"is": "done", "troubles": [1], "counters": {}})",
-                            "a trouble is no object"},
-                    Hostile{"Nested", std::string(60'000, '['), "nested too deeply"},
-                    Hostile{"Long", std::string(200'000, ' '), "longer than a packet"}),
+    testing::Values(
+        Hostile{"Empty", "", "not a JSON object"}, Hostile{"Garbage", "\xFF\x01{", "not a JSON object"},
+        Hostile{"Array", "[]", "not a JSON object"}, Hostile{"NoName", "{}", "no \"is\""},
+        Hostile{"NumberAsName", R"({"is": 1})", "\"is\" is of the wrong type"},
+        Hostile{"JudgesOwnMessage", R"({"is": "proceed"})", "unknown message"},
+        Hostile{"NegativeSize", R"({"is": "symmetric", "bytes": -1})", "\"bytes\" is of the wrong type"},
+        Hostile{"HugeSize", R"({"is": "symmetric", "bytes": 1e300})", "\"bytes\" is of the wrong type"},
+        Hostile{"NoCounters", R"({"is": "done", "troubles": []})", "no \"counters\""},
+        Hostile{"TroubleIsNumber", R"({"is": "done", "troubles": [1], "counters": {}})",
+                "a trouble is no object"},
+        Hostile{"Nested", std::string(60'000, '['), "nested too deeply"},
+        Hostile{"Long", std::string(200'000, ' '), "longer than a packet"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Channel, CarriesPacketsAndDescriptors) {

@@ -12,7 +12,8 @@ RankMemory::~RankMemory() {
 
 void RankMemory::add(std::vector<FileDescriptor> descriptors, std::uint64_t bytes) {
   RankSegment segment;
-  for (FileDescriptor& each : descriptors) segment.copy_of.push_back(x_machine.memory().import(std::move(each), bytes));
+  for (FileDescriptor& each : descriptors)
+    segment.copy_of.push_back(x_machine.memory().import(std::move(each), bytes));
   x_segments.push_back(std::move(segment));
 }
 
@@ -40,8 +41,8 @@ std::byte* RankMemory::add_symmetric(std::vector<FileDescriptor> descriptors, st
   add(std::move(descriptors), bytes);
   const std::vector<device::Segment>& copy_of = x_segments.back().copy_of;
   for (std::size_t rank = 0; rank < copy_of.size(); ++rank)
-    x_machine.announce(copy_of[rank].data(), bytes, fmt::format("symmetric #{} of rank {}", x_symmetric, rank),
-                       static_cast<int>(rank));
+    x_machine.announce(copy_of[rank].data(), bytes,
+                       fmt::format("symmetric #{} of rank {}", x_symmetric, rank), static_cast<int>(rank));
   ++x_symmetric;
   return copy_of[own()].data();
 }

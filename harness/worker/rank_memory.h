@@ -26,7 +26,9 @@ class RankMemory {
   std::byte* add_symmetric(std::vector<FileDescriptor> descriptors, std::uint64_t bytes);
   void drop_symmetric();
 
-  std::byte* tensor(const TensorPlace& place) const { return x_segments.at(0).copy_of.at(own()).data() + place.offset; }
+  std::byte* tensor(const TensorPlace& place) const {
+    return x_segments.at(0).copy_of.at(own()).data() + place.offset;
+  }
   /// Where `rank` has what this rank has at `pointer`; null when that is in no segment.
   std::byte* peer(const std::byte* pointer, int rank) const;
 

@@ -40,8 +40,9 @@ class VirtualMachine final : public Machine {
   std::vector<Trouble> take_troubles() override {
     std::vector<Trouble> troubles;
     for (const virtual_gpu::Fault& fault : virtual_gpu::take_faults())
-      troubles.push_back({.kind = fault.kind == virtual_gpu::Fault::Kind::unsupported ? Trouble::Kind::unsupported
-                                                                                      : Trouble::Kind::fault,
+      troubles.push_back({.kind = fault.kind == virtual_gpu::Fault::Kind::unsupported
+                                      ? Trouble::Kind::unsupported
+                                      : Trouble::Kind::fault,
                           .text = virtual_gpu::to_string(fault)});
     return troubles;
   }

@@ -116,7 +116,8 @@ void Worker::collect_device_troubles() {
   for (Trouble& each : found) x_troubles.push_back(std::move(each));
   if (explained) return;
   if (refused != cudaSuccess && refused != cudaErrorPeerAccessAlreadyEnabled)
-    note(Trouble::Kind::cuda, fmt::format("a CUDA call or launch in {} failed with {}", name, describe(refused)));
+    note(Trouble::Kind::cuda,
+         fmt::format("a CUDA call or launch in {} failed with {}", name, describe(refused)));
   else if (finished != cudaSuccess)
     note(Trouble::Kind::cuda, fmt::format("the work of {} ended with {}", name, describe(finished)));
 }
@@ -153,8 +154,8 @@ void Worker::barrier() {
 void* Worker::peer(const void* pointer, int rank) const {
   std::byte* const found = x_memory->peer(static_cast<const std::byte*>(pointer), rank);
   if (found == nullptr)
-    throw MisuseError(
-        fmt::format("peer(): {} is neither in a tensor of Args nor in symmetric memory of this rank", pointer));
+    throw MisuseError(fmt::format(
+        "peer(): {} is neither in a tensor of Args nor in symmetric memory of this rank", pointer));
   return found;
 }
 
