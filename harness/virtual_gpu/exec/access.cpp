@@ -6,8 +6,8 @@
 #include "harness/virtual_gpu/exec/lanes.h"
 #include "harness/virtual_gpu/exec/space.h"
 
-// ld, st, prefetch (PTX ISA 9.7.9). A lane's value of up to 8 bytes is one access of the host, so it is never seen
-// in parts; strong accesses acquire and release, which costs nothing on x86.
+// ld, st, prefetch (PTX ISA 9.7.9). A lane's value of up to 8 bytes is one access of the host, so it is never
+// seen in parts; strong accesses acquire and release, which costs nothing on x86.
 namespace pkb::virtual_gpu {
 namespace {
 
@@ -20,8 +20,8 @@ void store_one(std::byte* to, T value) {
   __atomic_store_n(reinterpret_cast<T*>(to), value, __ATOMIC_RELEASE);
 }
 
-/// Whether lane i's address is the first's plus i * step. The vector of differences is folded by hand: a reduction to
-/// one element costs more than all the rest.
+/// Whether lane i's address is the first's plus i * step. The vector of differences is folded by hand: a
+/// reduction to one element costs more than all the rest.
 template <class A, A step>
 [[gnu::always_inline]] inline bool in_steps(const A* addresses) {
   constexpr int kWidth = 32 / sizeof(A);
@@ -42,8 +42,10 @@ template <class A, A step>
 /// Widens what memory holds to the register, by sign for signed T.
 template <class T, class Register>
 Register extend(T value) {
-  if constexpr (std::is_signed_v<T>) return static_cast<Register>(static_cast<std::make_signed_t<Register>>(value));
-  else return value;
+  if constexpr (std::is_signed_v<T>)
+    return static_cast<Register>(static_cast<std::make_signed_t<Register>>(value));
+  else
+    return value;
 }
 
 // Kept apart from the fast path, which then needs no stack frame.
@@ -69,7 +71,8 @@ void load(Warp& warp, const Instruction& in) {
     const Address step = static_cast<Address>(addresses[1] - addresses[0]);
     if (first % sizeof(T) == 0) {
       if (step == sizeof(T) && in_steps<Address, sizeof(T)>(addresses)) {
-        if (const std::byte* from = Space::map(warp, in, first, kLanes * sizeof(T), Access::read)) [[likely]] {
+        if (const std::byte* from = Space::map(warp, in, first, kLanes * sizeof(T), Access::read))
+            [[likely]] {
           Space::account(warp, in, first, kLanes * sizeof(T), Access::read);
           const T* values = reinterpret_cast<const T*>(from);
 #pragma GCC ivdep
@@ -167,14 +170,26 @@ void load_parameter(Warp& warp, const Instruction& in) {
 
 template <class T, class Register>
 struct Kinds {
-  template <class Space> struct Load { static constexpr Handler handler = load<Space, T, Register>; };
-  template <class Space> struct LoadVector { static constexpr Handler handler = load_vector<Space, T, Register>; };
+  template <class Space>
+  struct Load {
+    static constexpr Handler handler = load<Space, T, Register>;
+  };
+  template <class Space>
+  struct LoadVector {
+    static constexpr Handler handler = load_vector<Space, T, Register>;
+  };
 };
 template <class T>
 struct StoreKinds {
   using Register = Stored<T>;
-  template <class Space> struct Store { static constexpr Handler handler = store<Space, T, Register>; };
-  template <class Space> struct StoreVector { static constexpr Handler handler = store_vector<Space, T, Register>; };
+  template <class Space>
+  struct Store {
+    static constexpr Handler handler = store<Space, T, Register>;
+  };
+  template <class Space>
+  struct StoreVector {
+    static constexpr Handler handler = store_vector<Space, T, Register>;
+  };
 };
 
 struct LoadHandlers {
@@ -182,8 +197,8 @@ struct LoadHandlers {
 };
 template <class T, class Register>
 LoadHandlers load_handlers(const Place& place) {
-  return {in_space<Kinds<T, Register>::template Load>(place), in_space<Kinds<T, Register>::template LoadVector>(place),
-          load_parameter<T, Register>};
+  return {in_space<Kinds<T, Register>::template Load>(place),
+          in_space<Kinds<T, Register>::template LoadVector>(place), load_parameter<T, Register>};
 }
 
 // A register may be wider than the type: the value is extended to it, by sign for signed types.
@@ -191,25 +206,40 @@ LoadHandlers loads_of(ptx::Type type, Slot slot, const Place& place) {
   using ptx::Type;
   const bool quad = slot == Slot::quad;
   switch (type) {
-    case Type::b8: case Type::u8:
-      return quad ? load_handlers<std::uint8_t, std::uint64_t>(place) : load_handlers<std::uint8_t, std::uint32_t>(place);
+    case Type::b8:
+    case Type::u8:
+      return quad ? load_handlers<std::uint8_t, std::uint64_t>(place)
+                  : load_handlers<std::uint8_t, std::uint32_t>(place);
     case Type::s8:
-      return quad ? load_handlers<std::int8_t, std::uint64_t>(place) : load_handlers<std::int8_t, std::uint32_t>(place);
-    case Type::b16: case Type::u16: case Type::f16: case Type::bf16:
+      return quad ? load_handlers<std::int8_t, std::uint64_t>(place)
+                  : load_handlers<std::int8_t, std::uint32_t>(place);
+    case Type::b16:
+    case Type::u16:
+    case Type::f16:
+    case Type::bf16:
       return quad ? load_handlers<std::uint16_t, std::uint64_t>(place)
                   : load_handlers<std::uint16_t, std::uint32_t>(place);
     case Type::s16:
-      return quad ? load_handlers<std::int16_t, std::uint64_t>(place) : load_handlers<std::int16_t, std::uint32_t>(place);
+      return quad ? load_handlers<std::int16_t, std::uint64_t>(place)
+                  : load_handlers<std::int16_t, std::uint32_t>(place);
     case Type::s32:
       return quad ? load_handlers<std::int32_t, std::uint64_t>(place)
                   : load_handlers<std::uint32_t, std::uint32_t>(place);
-    case Type::b32: case Type::u32: case Type::f32: case Type::f16x2: case Type::bf16x2:
+    case Type::b32:
+    case Type::u32:
+    case Type::f32:
+    case Type::f16x2:
+    case Type::bf16x2:
       return quad ? load_handlers<std::uint32_t, std::uint64_t>(place)
                   : load_handlers<std::uint32_t, std::uint32_t>(place);
-    case Type::b64: case Type::u64: case Type::s64: case Type::f64:
+    case Type::b64:
+    case Type::u64:
+    case Type::s64:
+    case Type::f64:
       if (quad) return load_handlers<std::uint64_t, std::uint64_t>(place);
       break;
-    default: break;
+    default:
+      break;
   }
   throw Unsupported{"a load of this type"};
 }
@@ -219,16 +249,22 @@ struct StoreHandlers {
 };
 template <class T>
 StoreHandlers store_handlers(const Place& place) {
-  return {in_space<StoreKinds<T>::template Store>(place), in_space<StoreKinds<T>::template StoreVector>(place)};
+  return {in_space<StoreKinds<T>::template Store>(place),
+          in_space<StoreKinds<T>::template StoreVector>(place)};
 }
 
 StoreHandlers stores_of(std::size_t bytes, const Place& place) {
   switch (bytes) {
-    case 1: return store_handlers<std::uint8_t>(place);
-    case 2: return store_handlers<std::uint16_t>(place);
-    case 4: return store_handlers<std::uint32_t>(place);
-    case 8: return store_handlers<std::uint64_t>(place);
-    default: throw Unsupported{"a store of this type"};
+    case 1:
+      return store_handlers<std::uint8_t>(place);
+    case 2:
+      return store_handlers<std::uint16_t>(place);
+    case 4:
+      return store_handlers<std::uint32_t>(place);
+    case 8:
+      return store_handlers<std::uint64_t>(place);
+    default:
+      throw Unsupported{"a store of this type"};
   }
 }
 
@@ -308,7 +344,8 @@ void build_hint(Decoder& decoder, const ptx::Statement&, const Entry&) { decoder
 }  // namespace
 
 void add_access(Table& table) {
-  table.add_all({{"ld", nullptr, {}, build_load}, {"ldu", nullptr, {}, build_load}, {"st", nullptr, {}, build_store}});
+  table.add_all(
+      {{"ld", nullptr, {}, build_load}, {"ldu", nullptr, {}, build_load}, {"st", nullptr, {}, build_store}});
   for (const char* name : {"prefetch", "prefetchu", "applypriority", "discard", "createpolicy"})
     table.add({name, nullptr, {}, build_hint});
 }

@@ -10,12 +10,15 @@
 #include "harness/virtual_gpu/exec/lanes.h"
 #include "harness/virtual_gpu/exec/rounding.h"
 
-// Approximate functions (PTX ISA 9.7.3, 9.7.4). The hardware's errors are not imitated: results are those of the
-// host's double functions, rounded, which lie within every documented bound. Special values are exact.
+// Approximate functions (PTX ISA 9.7.3, 9.7.4). The hardware's errors are not imitated: results are those of
+// the host's double functions, rounded, which lie within every documented bound. Special values are exact.
 namespace pkb::virtual_gpu {
 namespace {
 
-template <double (*f)(double)> float of_double(float a) { return canonical(static_cast<float>(f(a))); }
+template <double (*f)(double)>
+float of_double(float a) {
+  return canonical(static_cast<float>(f(a)));
+}
 
 double ex2(double a) { return std::exp2(a); }
 double lg2(double a) { return std::log2(a); }
@@ -28,35 +31,54 @@ double reciprocal_root(double a) { return 1 / std::sqrt(a); }
 
 // A divisor beyond 2^126 has a subnormal reciprocal, which the hardware takes for zero.
 float div_approx(float a, float b) {
-  if (std::fabs(b) > 0x1p126f && std::isfinite(b)) b = std::copysign(std::numeric_limits<float>::infinity(), b);
+  if (std::fabs(b) > 0x1p126f && std::isfinite(b))
+    b = std::copysign(std::numeric_limits<float>::infinity(), b);
   return canonical(a / b);
 }
 float div_full(float a, float b) { return canonical(a / b); }
 
-template <float (*f)(float)> float ftz1(float a) { return flush(f(flush(a))); }
-template <float (*f)(float, float)> float ftz2(float a, float b) { return flush(f(flush(a), flush(b))); }
+template <float (*f)(float)>
+float ftz1(float a) {
+  return flush(f(flush(a)));
+}
+template <float (*f)(float, float)>
+float ftz2(float a, float b) {
+  return flush(f(flush(a), flush(b)));
+}
 
-template <class H, float (*f)(float)> H of_half(H a) { return rounded<H>(f(to_float(a))); }
-template <class H, float (*f)(float)> std::uint32_t of_halves(std::uint32_t a) {
+template <class H, float (*f)(float)>
+H of_half(H a) {
+  return rounded<H>(f(to_float(a)));
+}
+template <class H, float (*f)(float)>
+std::uint32_t of_halves(std::uint32_t a) {
   const H high{static_cast<std::uint16_t>(a >> 16)}, low{static_cast<std::uint16_t>(a)};
   return std::uint32_t{of_half<H, f>(high).bits} << 16 | of_half<H, f>(low).bits;
 }
 
 /// The f64 approximations take and give the upper 32 bits only.
-template <double (*f)(double)> double upper_half(double a) {
+template <double (*f)(double)>
+double upper_half(double a) {
   constexpr std::uint64_t kUpper = 0xffffffff00000000ull;
   const double flushed = std::fabs(a) < std::numeric_limits<double>::min() ? std::copysign(0.0, a) : a;
   const double result = f(std::bit_cast<double>(std::bit_cast<std::uint64_t>(flushed) & kUpper));
-  const double out = std::fabs(result) < std::numeric_limits<double>::min() ? std::copysign(0.0, result) : result;
+  const double out =
+      std::fabs(result) < std::numeric_limits<double>::min() ? std::copysign(0.0, result) : result;
   return std::bit_cast<double>(std::bit_cast<std::uint64_t>(out) & kUpper);
 }
-template <double (*f)(double)> double whole(double a) { return f(a); }
-
-template <double (*f)(double)> void add_function(Table& table, const std::string& name) {
-  table.add(one_by_one<of_double<f>>(name + ".approx.f32"), one_by_one<ftz1<of_double<f>>>(name + ".approx.ftz.f32"));
+template <double (*f)(double)>
+double whole(double a) {
+  return f(a);
 }
 
-template <float (*f)(float)> void add_halves(Table& table, const std::string& name) {
+template <double (*f)(double)>
+void add_function(Table& table, const std::string& name) {
+  table.add(one_by_one<of_double<f>>(name + ".approx.f32"),
+            one_by_one<ftz1<of_double<f>>>(name + ".approx.ftz.f32"));
+}
+
+template <float (*f)(float)>
+void add_halves(Table& table, const std::string& name) {
   table.add(one_by_one<of_half<Half, f>>(name + ".f16"), one_by_one<of_halves<Half, f>>(name + ".f16x2"),
             one_by_one<of_half<Brain, f>>(name + ".bf16"), one_by_one<of_halves<Brain, f>>(name + ".bf16x2"));
 }

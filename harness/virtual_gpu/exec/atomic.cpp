@@ -11,39 +11,64 @@
 #include "harness/virtual_gpu/exec/rounding.h"
 #include "harness/virtual_gpu/exec/space.h"
 
-// atom and red (PTX ISA 9.7.13). Global memory is shared with other processes: each is an atomic of the host, lane by
-// lane. Shared memory belongs to one host thread at a time, yet takes the same path.
+// atom and red (PTX ISA 9.7.13). Global memory is shared with other processes: each is an atomic of the host,
+// lane by lane. Shared memory belongs to one host thread at a time, yet takes the same path.
 namespace pkb::virtual_gpu {
 namespace {
 
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-template <class T> T add(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return pass_nan(a + b, a, b);
-  else return a + b;
+template <class T>
+T add(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return pass_nan(a + b, a, b);
+  else
+    return a + b;
 }
 float add_flushed(float a, float b) { return flush(canonical(flush(a) + flush(b))); }
-template <class T> T min(T a, T b) { return std::min(a, b); }
-template <class T> T max(T a, T b) { return std::max(a, b); }
-template <class T> T and_(T a, T b) { return a & b; }
-template <class T> T or_(T a, T b) { return a | b; }
-template <class T> T xor_(T a, T b) { return a ^ b; }
-template <class T> T exch(T, T b) { return b; }
+template <class T>
+T min(T a, T b) {
+  return std::min(a, b);
+}
+template <class T>
+T max(T a, T b) {
+  return std::max(a, b);
+}
+template <class T>
+T and_(T a, T b) {
+  return a & b;
+}
+template <class T>
+T or_(T a, T b) {
+  return a | b;
+}
+template <class T>
+T xor_(T a, T b) {
+  return a ^ b;
+}
+template <class T>
+T exch(T, T b) {
+  return b;
+}
 u32 inc(u32 a, u32 b) { return a >= b ? 0 : a + 1; }
 u32 dec(u32 a, u32 b) { return a == 0 || a > b ? b : a - 1; }
 
-template <class H> std::uint16_t half_add(std::uint16_t a, std::uint16_t b) {
-  return rounded<H>(to_float(H{a}) + to_float(H{b})).bits;  // a float has the bits for one rounding to suffice
+template <class H>
+std::uint16_t half_add(std::uint16_t a, std::uint16_t b) {
+  return rounded<H>(to_float(H{a}) + to_float(H{b}))
+      .bits;  // a float has the bits for one rounding to suffice
 }
-template <class H, bool least> std::uint16_t half_extreme(std::uint16_t a, std::uint16_t b) {
+template <class H, bool least>
+std::uint16_t half_extreme(std::uint16_t a, std::uint16_t b) {
   const float x = to_float(H{a}), y = to_float(H{b});
   if (x != x) return y != y ? kNan16 : b;
   if (y != y) return a;
   if (x == y) return std::signbit(x) == least ? a : b;  // -0 < +0
   return (x < y) == least ? a : b;
 }
-template <std::uint16_t (*f)(std::uint16_t, std::uint16_t)> u32 of_two(u32 a, u32 b) {
+template <std::uint16_t (*f)(std::uint16_t, std::uint16_t)>
+u32 of_two(u32 a, u32 b) {
   return u32{f(static_cast<std::uint16_t>(a >> 16), static_cast<std::uint16_t>(b >> 16))} << 16 |
          f(static_cast<std::uint16_t>(a), static_cast<std::uint16_t>(b));
 }
@@ -121,12 +146,21 @@ void atomic_vector(Warp& warp, const Instruction& in) {
 
 template <class T, T (*f)(T, T)>
 struct Update {
-  template <class Space> struct One { static constexpr Handler handler = atomic<Space, T, f>; };
-  template <class Space> struct Vector { static constexpr Handler handler = atomic_vector<Space, T, f>; };
+  template <class Space>
+  struct One {
+    static constexpr Handler handler = atomic<Space, T, f>;
+  };
+  template <class Space>
+  struct Vector {
+    static constexpr Handler handler = atomic_vector<Space, T, f>;
+  };
 };
 template <class T>
 struct Swap {
-  template <class Space> struct One { static constexpr Handler handler = compare_and_swap<Space, T>; };
+  template <class Space>
+  struct One {
+    static constexpr Handler handler = compare_and_swap<Space, T>;
+  };
 };
 
 struct Operation {
@@ -142,13 +176,16 @@ template <template <class> class Select>
 Handler in_atomic_space(const Place& place) {
   const bool quad = place.address.slot == Slot::quad;
   switch (place.space) {
-    case ptx::Space::global: return quad ? Select<GlobalSpace>::handler : nullptr;
-    case ptx::Space::generic: return quad ? Select<GenericSpace>::handler : nullptr;
+    case ptx::Space::global:
+      return quad ? Select<GlobalSpace>::handler : nullptr;
+    case ptx::Space::generic:
+      return quad ? Select<GenericSpace>::handler : nullptr;
     case ptx::Space::shared:
       return quad ? Select<SharedSpace<u64>>::handler : Select<SharedSpace<u32>>::handler;
     case ptx::Space::local:
     case ptx::Space::param:
-    case ptx::Space::constant: break;
+    case ptx::Space::constant:
+      break;
   }
   return nullptr;
 }
@@ -170,14 +207,18 @@ constexpr Operation swap(std::string_view name) {
 using s32 = std::int32_t;
 using s64 = std::int64_t;
 constexpr Operation kOperations[] = {
-    operation<u32, add<u32>>("add.u32"), operation<u32, add<u32>>("add.s32"), operation<u64, add<u64>>("add.u64"),
-    operation<u64, add<u64>>("add.s64"), operation<u32, min<u32>>("min.u32"), operation<s32, min<s32>>("min.s32"),
-    operation<u64, min<u64>>("min.u64"), operation<s64, min<s64>>("min.s64"), operation<u32, max<u32>>("max.u32"),
-    operation<s32, max<s32>>("max.s32"), operation<u64, max<u64>>("max.u64"), operation<s64, max<s64>>("max.s64"),
-    operation<u32, and_<u32>>("and.b32"), operation<u64, and_<u64>>("and.b64"), operation<u32, or_<u32>>("or.b32"),
-    operation<u64, or_<u64>>("or.b64"), operation<u32, xor_<u32>>("xor.b32"), operation<u64, xor_<u64>>("xor.b64"),
-    operation<u32, exch<u32>>("exch.b32"), operation<u64, exch<u64>>("exch.b64"), operation<u32, inc>("inc.u32"),
-    operation<u32, dec>("dec.u32"), swap<std::uint16_t>("cas.b16"), swap<u32>("cas.b32"), swap<u64>("cas.b64"),
+    operation<u32, add<u32>>("add.u32"), operation<u32, add<u32>>("add.s32"),
+    operation<u64, add<u64>>("add.u64"), operation<u64, add<u64>>("add.s64"),
+    operation<u32, min<u32>>("min.u32"), operation<s32, min<s32>>("min.s32"),
+    operation<u64, min<u64>>("min.u64"), operation<s64, min<s64>>("min.s64"),
+    operation<u32, max<u32>>("max.u32"), operation<s32, max<s32>>("max.s32"),
+    operation<u64, max<u64>>("max.u64"), operation<s64, max<s64>>("max.s64"),
+    operation<u32, and_<u32>>("and.b32"), operation<u64, and_<u64>>("and.b64"),
+    operation<u32, or_<u32>>("or.b32"), operation<u64, or_<u64>>("or.b64"),
+    operation<u32, xor_<u32>>("xor.b32"), operation<u64, xor_<u64>>("xor.b64"),
+    operation<u32, exch<u32>>("exch.b32"), operation<u64, exch<u64>>("exch.b64"),
+    operation<u32, inc>("inc.u32"), operation<u32, dec>("dec.u32"), swap<std::uint16_t>("cas.b16"),
+    swap<u32>("cas.b32"), swap<u64>("cas.b64"),
     // f32 addition flushes subnormal numbers in global memory only; see build_atomic.
     vector_operation<float, add<float>>("add.f32"), operation<double, add<double>>("add.f64"),
     vector_operation<std::uint16_t, half_add<Half>>("add.f16"),
@@ -201,7 +242,7 @@ const Operation* find(std::string_view name, bool flushes) {
   return nullptr;
 }
 
-constexpr std::array<std::string_view, 11> kNames = {"add", "min", "max",  "and", "or", "xor",
+constexpr std::array<std::string_view, 11> kNames = {"add",  "min", "max", "and", "or",   "xor",
                                                      "exch", "inc", "dec", "cas", "noftz"};
 constexpr std::array<std::string_view, 3> kVectors = {"v2", "v4", "v8"};
 
@@ -218,7 +259,8 @@ void build_atomic(Decoder& decoder, const ptx::Statement& statement, const Entry
   if (which < 0 || statement.operands.size() < first + 2) throw Unsupported{statement.opcode};
   const Place place = take_place(decoder, modifiers, statement.operands[first]);
   modifiers.finish();
-  const std::string name = std::string(kNames[static_cast<std::size_t>(which)]) + "." + std::string(ptx::name_of(type));
+  const std::string name =
+      std::string(kNames[static_cast<std::size_t>(which)]) + "." + std::string(ptx::name_of(type));
   const Operation* operation = find(name, place.space == ptx::Space::global);
   if (operation == nullptr || (vector && operation->vector == nullptr)) throw Unsupported{statement.opcode};
   const Handler handler = vector ? operation->vector(place) : operation->one(place);
@@ -234,8 +276,8 @@ void build_atomic(Decoder& decoder, const ptx::Statement& statement, const Entry
     if (!returns)
       results.push_back(i == 0 ? decoder.temporary(operation->slot) : results[0]);
     else
-      results.push_back(decoder.destination(vector ? statement.operands[0].elements.at(i) : statement.operands[0],
-                                            operation->slot));
+      results.push_back(decoder.destination(
+          vector ? statement.operands[0].elements.at(i) : statement.operands[0], operation->slot));
   }
   std::vector<std::uint32_t> both = sources;
   both.insert(both.end(), results.begin(), results.end());

@@ -64,8 +64,10 @@ void build_barrier(Decoder& decoder, const ptx::Statement& statement, const Entr
   }
   modifiers.finish();
   const std::size_t end = operands.size() - (reduces ? 1 : 0);
-  const std::uint32_t id = at < end ? decoder.source(operands[at++], Slot::word) : decoder.constant(0, Slot::word);
-  const std::uint32_t threads = at < end ? decoder.source(operands[at++], Slot::word) : decoder.constant(0, Slot::word);
+  const std::uint32_t id =
+      at < end ? decoder.source(operands[at++], Slot::word) : decoder.constant(0, Slot::word);
+  const std::uint32_t threads =
+      at < end ? decoder.source(operands[at++], Slot::word) : decoder.constant(0, Slot::word);
   Instruction& in = decoder.emit_control(arrives ? barrier<false> : barrier<true>);
   in.d = to;
   in.a = id;
@@ -74,7 +76,9 @@ void build_barrier(Decoder& decoder, const ptx::Statement& statement, const Entr
   in.flags = reduction;
 }
 
-void build_simple(Decoder& decoder, const ptx::Statement&, const Entry& entry) { decoder.emit(entry.handler); }
+void build_simple(Decoder& decoder, const ptx::Statement&, const Entry& entry) {
+  decoder.emit(entry.handler);
+}
 
 }  // namespace
 
@@ -86,19 +90,26 @@ void finish_barrier(const Fragment& fragment, const Barrier& barrier) {
     lanes = value ? lanes | fragment.lanes : lanes & ~fragment.lanes;
   };
   switch (static_cast<Reduction>(in.flags)) {
-    case kNone: break;
+    case kNone:
+      break;
     case kPopc:
       for (std::uint32_t left = fragment.lanes; left != 0; left &= left - 1)
         reinterpret_cast<std::uint32_t*>(to)[std::countr_zero(left)] = barrier.holds;
       break;
-    case kAnd: set(barrier.holds == barrier.reducing); break;
-    case kOr: set(barrier.holds != 0); break;
+    case kAnd:
+      set(barrier.holds == barrier.reducing);
+      break;
+    case kOr:
+      set(barrier.holds != 0);
+      break;
   }
 }
 
 void add_barrier(Table& table) {
-  table.add_all({{"bar", nullptr, {}, build_barrier}, {"barrier", nullptr, {}, build_barrier},
-                 {"membar", fence, {}, build_simple}, {"fence", fence, {}, build_simple},
+  table.add_all({{"bar", nullptr, {}, build_barrier},
+                 {"barrier", nullptr, {}, build_barrier},
+                 {"membar", fence, {}, build_simple},
+                 {"fence", fence, {}, build_simple},
                  {"nanosleep", nap, {}, build_simple}});
 }
 

@@ -118,13 +118,16 @@ const Counters& BlockState::total_counters() {
 
 std::byte* BlockState::look_up(std::uint32_t slot, std::uint64_t address, std::uint64_t bytes, bool write) {
   const Allocation* found = Memory::find(*x_allocations, address);
-  if (found == nullptr && x_memory.generation() != x_generation) {  // allocated since the block last began to run
+  if (found == nullptr &&
+      x_memory.generation() != x_generation) {  // allocated since the block last began to run
     x_generation = x_memory.generation();
     x_allocations = x_memory.snapshot();
     found = Memory::find(*x_allocations, address);
   }
-  if (found == nullptr || bytes > found->bytes - (address - found->base) || (write && found->constant)) return nullptr;
-  const auto others = static_cast<std::uint32_t>(x_launch.ranks);  // the last counter is for memory of no rank
+  if (found == nullptr || bytes > found->bytes - (address - found->base) || (write && found->constant))
+    return nullptr;
+  const auto others =
+      static_cast<std::uint32_t>(x_launch.ranks);  // the last counter is for memory of no rank
   const bool known = found->owner >= 0 && found->owner < x_launch.ranks;
   x_ranges[slot] = {found->base, found->bytes, known ? static_cast<std::uint32_t>(found->owner) : others,
                     found->constant};
@@ -136,23 +139,24 @@ std::string BlockState::describe(std::uint64_t address, std::uint64_t bytes) con
   const Memory::Snapshot& all = *x_allocations;
   if (const Allocation* in = Memory::find(all, address); in != nullptr) {
     if (in->constant) return fmt::format("in {}, which is constant", in->name);
-    return fmt::format("{} bytes of it beyond the end of {} ({} bytes)", bytes - (in->bytes - (address - in->base)),
-                       in->name, in->bytes);
+    return fmt::format("{} bytes of it beyond the end of {} ({} bytes)",
+                       bytes - (in->bytes - (address - in->base)), in->name, in->bytes);
   }
   const Allocation* nearest = nullptr;
   std::uint64_t distance = ~0ull;
   bool after = false;
   for (const Allocation& allocation : all) {
     const bool behind = address >= allocation.base;
-    const std::uint64_t gap = behind ? address - (allocation.base + allocation.bytes) : allocation.base - address;
+    const std::uint64_t gap =
+        behind ? address - (allocation.base + allocation.bytes) : allocation.base - address;
     if (gap >= distance) continue;
     nearest = &allocation;
     distance = gap;
     after = behind;
   }
   if (nearest == nullptr) return "and the device has no memory allocated";
-  return fmt::format("{} bytes {} {} ({} bytes)", distance, after ? "after the end of" : "before the start of",
-                     nearest->name, nearest->bytes);
+  return fmt::format("{} bytes {} {} ({} bytes)", distance,
+                     after ? "after the end of" : "before the start of", nearest->name, nearest->bytes);
 }
 
 bool BlockState::complete(const Barrier& barrier) const {
@@ -231,14 +235,18 @@ std::vector<std::string> BlockState::waits() const {
         case Fragment::State::ready:
           what = x_stops[i] == Warp::Stop::polling ? "poll" : "run";
           break;
-        case Fragment::State::barrier: what = fmt::format("wait at barrier {}", fragment.wanted); break;
-        case Fragment::State::rendezvous: what = fmt::format("wait in {} for the other threads of mask {:#x}",
-                                                             place.opcode, fragment.wanted); break;
+        case Fragment::State::barrier:
+          what = fmt::format("wait at barrier {}", fragment.wanted);
+          break;
+        case Fragment::State::rendezvous:
+          what = fmt::format("wait in {} for the other threads of mask {:#x}", place.opcode, fragment.wanted);
+          break;
       }
       if (place.file < x_kernel.files.size() && place.line != 0)
         what += fmt::format(" ({}:{})", x_kernel.files[place.file], place.line);
       const auto threads = static_cast<std::uint32_t>(std::popcount(fragment.lanes));
-      const auto same = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.what == what; });
+      const auto same =
+          std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.what == what; });
       if (same == groups.end())
         groups.push_back({std::move(what), threads});
       else

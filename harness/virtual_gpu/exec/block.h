@@ -19,12 +19,12 @@ inline constexpr int kBarriers = 16;
 /// A block barrier between two completions.
 struct Barrier {
   bool active = false;
-  std::uint32_t threads = 0;              ///< expected; 0: all of the block
-  std::vector<std::uint32_t> lanes;       ///< arrived, by warp
-  std::uint32_t arrivals = 0;             ///< of threads, repeated ones included
-  std::uint32_t again = 0;                ///< arrivals of threads that had arrived already
-  std::uint32_t holds = 0;                ///< arrived threads whose predicate is true
-  std::uint32_t reducing = 0;             ///< arrived threads that gave a predicate
+  std::uint32_t threads = 0;         ///< expected; 0: all of the block
+  std::vector<std::uint32_t> lanes;  ///< arrived, by warp
+  std::uint32_t arrivals = 0;        ///< of threads, repeated ones included
+  std::uint32_t again = 0;           ///< arrivals of threads that had arrived already
+  std::uint32_t holds = 0;           ///< arrived threads whose predicate is true
+  std::uint32_t reducing = 0;        ///< arrived threads that gave a predicate
 };
 
 /// Hands `barrier`'s result to a fragment that waited there.
@@ -112,7 +112,7 @@ class BlockState {
   std::optional<Fault> x_fault;
   Counters x_counters;
   std::vector<std::uint64_t> x_read, x_written;  ///< global bytes by owner; the last is for memory of no rank
-  std::vector<Warp::Stop> x_stops;  ///< of each warp, when it last ran
+  std::vector<Warp::Stop> x_stops;               ///< of each warp, when it last ran
 };
 
 }  // namespace pkb::virtual_gpu

@@ -8,8 +8,10 @@
 namespace pkb::virtual_gpu {
 namespace {
 
-template <class T> using Wide = std::conditional_t<sizeof(T) == 4, std::uint64_t, unsigned __int128>;
-template <class T> constexpr int kBits = 8 * sizeof(T);
+template <class T>
+using Wide = std::conditional_t<sizeof(T) == 4, std::uint64_t, unsigned __int128>;
+template <class T>
+constexpr int kBits = 8 * sizeof(T);
 
 /// d = value(lane, carry in), a wide sum whose bit above the type is the carry out.
 template <class T, bool in_carry, bool out_carry, class Sum>
@@ -27,14 +29,16 @@ void with_carry(Warp& warp, const Instruction& in, Sum sum) {
 template <class T, bool in_carry, bool out_carry>
 void add(Warp& warp, const Instruction& in) {
   const T *a = warp.at<T>(in.a), *b = warp.at<T>(in.b);
-  with_carry<T, in_carry, out_carry>(warp, in, [=](int lane, T carry) { return Wide<T>{a[lane]} + b[lane] + carry; });
+  with_carry<T, in_carry, out_carry>(warp, in,
+                                     [=](int lane, T carry) { return Wide<T>{a[lane]} + b[lane] + carry; });
 }
 
 /// The borrow is the carry: a - b - borrow.
 template <class T, bool in_carry, bool out_carry>
 void sub(Warp& warp, const Instruction& in) {
   const T *a = warp.at<T>(in.a), *b = warp.at<T>(in.b);
-  with_carry<T, in_carry, out_carry>(warp, in, [=](int lane, T carry) { return Wide<T>{a[lane]} - b[lane] - carry; });
+  with_carry<T, in_carry, out_carry>(warp, in,
+                                     [=](int lane, T carry) { return Wide<T>{a[lane]} - b[lane] - carry; });
 }
 
 template <class T, class Signed, bool high, bool in_carry, bool out_carry>
@@ -49,15 +53,20 @@ void mad(Warp& warp, const Instruction& in) {
   });
 }
 
-template <class T> void add_sums(Table& table, const std::string& type) {
+template <class T>
+void add_sums(Table& table, const std::string& type) {
   constexpr Slot slot = slot_of<T>();
   const std::array<Slot, 5> slots = {slot, slot, slot};
-  table.add_all({{"add.cc." + type, add<T, false, true>, slots}, {"addc." + type, add<T, true, false>, slots},
-                 {"addc.cc." + type, add<T, true, true>, slots}, {"sub.cc." + type, sub<T, false, true>, slots},
-                 {"subc." + type, sub<T, true, false>, slots}, {"subc.cc." + type, sub<T, true, true>, slots}});
+  table.add_all({{"add.cc." + type, add<T, false, true>, slots},
+                 {"addc." + type, add<T, true, false>, slots},
+                 {"addc.cc." + type, add<T, true, true>, slots},
+                 {"sub.cc." + type, sub<T, false, true>, slots},
+                 {"subc." + type, sub<T, true, false>, slots},
+                 {"subc.cc." + type, sub<T, true, true>, slots}});
 }
 
-template <class T, class Signed> void add_products(Table& table, const std::string& type) {
+template <class T, class Signed>
+void add_products(Table& table, const std::string& type) {
   constexpr Slot slot = slot_of<T>();
   const std::array<Slot, 5> slots = {slot, slot, slot, slot};
   table.add_all({{"mad.lo.cc." + type, mad<T, Signed, false, false, true>, slots},

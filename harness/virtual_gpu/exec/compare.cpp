@@ -16,40 +16,97 @@
 namespace pkb::virtual_gpu {
 namespace {
 
-template <class T> bool is_nan(T a) {
-  if constexpr (std::is_integral_v<T>) return false;
-  else return a != a;
+template <class T>
+bool is_nan(T a) {
+  if constexpr (std::is_integral_v<T>)
+    return false;
+  else
+    return a != a;
 }
 
-template <class T> bool eq(T a, T b) { return a == b; }
+template <class T>
+bool eq(T a, T b) {
+  return a == b;
+}
 // ne is ordered: false for NaN, unlike C++'s.
-template <class T> bool ne(T a, T b) { return a != b && !is_nan(a) && !is_nan(b); }
-template <class T> bool lt(T a, T b) { return a < b; }
-template <class T> bool le(T a, T b) { return a <= b; }
-template <class T> bool gt(T a, T b) { return a > b; }
-template <class T> bool ge(T a, T b) { return a >= b; }
-template <class T> bool equ(T a, T b) { return a == b || is_nan(a) || is_nan(b); }
-template <class T> bool neu(T a, T b) { return a != b; }
-template <class T> bool ltu(T a, T b) { return !(a >= b); }
-template <class T> bool leu(T a, T b) { return !(a > b); }
-template <class T> bool gtu(T a, T b) { return !(a <= b); }
-template <class T> bool geu(T a, T b) { return !(a < b); }
-template <class T> bool num(T a, T b) { return !is_nan(a) && !is_nan(b); }
-template <class T> bool nan(T a, T b) { return is_nan(a) || is_nan(b); }
+template <class T>
+bool ne(T a, T b) {
+  return a != b && !is_nan(a) && !is_nan(b);
+}
+template <class T>
+bool lt(T a, T b) {
+  return a < b;
+}
+template <class T>
+bool le(T a, T b) {
+  return a <= b;
+}
+template <class T>
+bool gt(T a, T b) {
+  return a > b;
+}
+template <class T>
+bool ge(T a, T b) {
+  return a >= b;
+}
+template <class T>
+bool equ(T a, T b) {
+  return a == b || is_nan(a) || is_nan(b);
+}
+template <class T>
+bool neu(T a, T b) {
+  return a != b;
+}
+template <class T>
+bool ltu(T a, T b) {
+  return !(a >= b);
+}
+template <class T>
+bool leu(T a, T b) {
+  return !(a > b);
+}
+template <class T>
+bool gtu(T a, T b) {
+  return !(a <= b);
+}
+template <class T>
+bool geu(T a, T b) {
+  return !(a < b);
+}
+template <class T>
+bool num(T a, T b) {
+  return !is_nan(a) && !is_nan(b);
+}
+template <class T>
+bool nan(T a, T b) {
+  return is_nan(a) || is_nan(b);
+}
 
-
-template <bool (*f)(float, float)> bool flushed(float a, float b) { return f(flush(a), flush(b)); }
+template <bool (*f)(float, float)>
+bool flushed(float a, float b) {
+  return f(flush(a), flush(b));
+}
 
 /// 16-bit floats compare as the floats they are.
-template <class H, bool (*f)(float, float)> bool as_float(H a, H b) { return f(to_float(a), to_float(b)); }
-template <class H, bool (*f)(float, float), int Shift> bool half_of_two(std::uint32_t a, std::uint32_t b) {
-  return f(to_float(H{static_cast<std::uint16_t>(a >> Shift)}), to_float(H{static_cast<std::uint16_t>(b >> Shift)}));
+template <class H, bool (*f)(float, float)>
+bool as_float(H a, H b) {
+  return f(to_float(a), to_float(b));
+}
+template <class H, bool (*f)(float, float), int Shift>
+bool half_of_two(std::uint32_t a, std::uint32_t b) {
+  return f(to_float(H{static_cast<std::uint16_t>(a >> Shift)}),
+           to_float(H{static_cast<std::uint16_t>(b >> Shift)}));
 }
 
 float flushed_half(Half a) { return std::fabs(to_float(a)) < 0x1p-14f ? 0.0f : to_float(a); }
-template <bool (*f)(float, float)> bool flushed_halves(Half a, Half b) { return f(flushed_half(a), flushed_half(b)); }
-template <bool (*f)(float, float), int Shift> bool flushed_half_of_two(std::uint32_t a, std::uint32_t b) {
-  return flushed_halves<f>(Half{static_cast<std::uint16_t>(a >> Shift)}, Half{static_cast<std::uint16_t>(b >> Shift)});
+template <bool (*f)(float, float)>
+bool flushed_halves(Half a, Half b) {
+  return f(flushed_half(a), flushed_half(b));
+}
+template <bool (*f)(float, float), int Shift>
+bool flushed_half_of_two(std::uint32_t a, std::uint32_t b) {
+  return flushed_halves<f>(Half{static_cast<std::uint16_t>(a >> Shift)},
+                           Half{static_cast<std::uint16_t>(b >> Shift)});
 }
 
 /// One comparison of a type: what setp and set are made of.
@@ -95,29 +152,38 @@ class Comparisons {
   }
 
  private:
-  template <auto f> void add(const std::string& name) {
+  template <auto f>
+  void add(const std::string& name) {
     x_all.push_back({name, kHandler<f>, LaneWise<f, false>::kSlots[1]});
   }
-  template <class T> void add_integers(const std::string& type, bool is_unsigned) {
+  template <class T>
+  void add_integers(const std::string& type, bool is_unsigned) {
     add<eq<T>>("eq." + type), add<ne<T>>("ne." + type), add<lt<T>>("lt." + type);
     add<le<T>>("le." + type), add<gt<T>>("gt." + type), add<ge<T>>("ge." + type);
-    if (is_unsigned) add<lt<T>>("lo." + type), add<le<T>>("ls." + type), add<gt<T>>("hi." + type), add<ge<T>>("hs." + type);
+    if (is_unsigned)
+      add<lt<T>>("lo." + type), add<le<T>>("ls." + type), add<gt<T>>("hi." + type), add<ge<T>>("hs." + type);
   }
-  template <class T> void add_floats(const std::string& type) {
+  template <class T>
+  void add_floats(const std::string& type) {
     add<eq<T>>("eq." + type), add<ne<T>>("ne." + type), add<lt<T>>("lt." + type), add<le<T>>("le." + type);
-    add<gt<T>>("gt." + type), add<ge<T>>("ge." + type), add<equ<T>>("equ." + type), add<neu<T>>("neu." + type);
-    add<ltu<T>>("ltu." + type), add<leu<T>>("leu." + type), add<gtu<T>>("gtu." + type), add<geu<T>>("geu." + type);
+    add<gt<T>>("gt." + type), add<ge<T>>("ge." + type), add<equ<T>>("equ." + type),
+        add<neu<T>>("neu." + type);
+    add<ltu<T>>("ltu." + type), add<leu<T>>("leu." + type), add<gtu<T>>("gtu." + type),
+        add<geu<T>>("geu." + type);
     add<num<T>>("num." + type), add<nan<T>>("nan." + type);
   }
   void add_flushed(const std::string& type) {
     add_each([&]<bool (*f)(float, float)>(const char* test) { add<flushed<f>>(test + type); });
   }
-  template <class H> void add_halves(const std::string& type) {
+  template <class H>
+  void add_halves(const std::string& type) {
     add_each([&]<bool (*f)(float, float)>(const char* test) { add<as_float<H, f>>(test + type); });
   }
-  template <class H> void add_packed(const std::string& type) {
+  template <class H>
+  void add_packed(const std::string& type) {
     add_each([&]<bool (*f)(float, float)>(const char* test) {
-      x_all.push_back({test + type, kHandler<half_of_two<H, f, 0>>, Slot::word, kHandler<half_of_two<H, f, 16>>});
+      x_all.push_back(
+          {test + type, kHandler<half_of_two<H, f, 0>>, Slot::word, kHandler<half_of_two<H, f, 16>>});
     });
   }
   void add_flushed_halves(const std::string& type) {
@@ -125,10 +191,12 @@ class Comparisons {
   }
   void add_flushed_packed(const std::string& type) {
     add_each([&]<bool (*f)(float, float)>(const char* test) {
-      x_all.push_back({test + type, kHandler<flushed_half_of_two<f, 0>>, Slot::word, kHandler<flushed_half_of_two<f, 16>>});
+      x_all.push_back({test + type, kHandler<flushed_half_of_two<f, 0>>, Slot::word,
+                       kHandler<flushed_half_of_two<f, 16>>});
     });
   }
-  template <class Add> void add_each(Add add_one) {
+  template <class Add>
+  void add_each(Add add_one) {
     add_one.template operator()<eq<float>>("eq."), add_one.template operator()<ne<float>>("ne.");
     add_one.template operator()<lt<float>>("lt."), add_one.template operator()<le<float>>("le.");
     add_one.template operator()<gt<float>>("gt."), add_one.template operator()<ge<float>>("ge.");
@@ -163,14 +231,15 @@ std::pair<std::string, int> split_name(std::string_view opcode) {
   std::string name(opcode.substr(opcode.find('.') + 1));
   for (std::size_t i = 0; i < kCombinations.size(); ++i) {
     const std::string part = fmt::format(".{}.", kCombinations[i].name);
-    if (const auto at = name.find(part); at != std::string::npos) return {name.erase(at, part.size() - 1), int(i)};
+    if (const auto at = name.find(part); at != std::string::npos)
+      return {name.erase(at, part.size() - 1), int(i)};
   }
   return {name, -1};
 }
 
 /// Emits d = compare(a, b) and, if `combination` is not negative, that combined with predicate c.
-void emit_comparison(Decoder& decoder, Handler compare, Slot slot, int combination, const ptx::Statement& statement,
-                     std::uint32_t to, bool inverted) {
+void emit_comparison(Decoder& decoder, Handler compare, Slot slot, int combination,
+                     const ptx::Statement& statement, std::uint32_t to, bool inverted) {
   const std::uint32_t a = decoder.source(statement.operands[1], slot);
   const std::uint32_t b = decoder.source(statement.operands[2], slot);
   std::uint32_t c = 0;
@@ -199,8 +268,8 @@ void emit_comparison(Decoder& decoder, Handler compare, Slot slot, int combinati
   }
 }
 
-// setp.test{.op}{.ftz}.type p{|q}, a, b{, {!}c}: q is the combination with the opposite comparison, or for packed
-// types the upper halves'.
+// setp.test{.op}{.ftz}.type p{|q}, a, b{, {!}c}: q is the combination with the opposite comparison, or for
+// packed types the upper halves'.
 void build_setp(Decoder& decoder, const ptx::Statement& statement, const Entry&) {
   const auto [name, combination] = split_name(statement.opcode);
   const Comparison* comparison = comparisons().find(name);
@@ -235,7 +304,8 @@ std::uint32_t all_ones(bool a) { return a ? ~0u : 0; }
 float one(bool a) { return a ? 1.0f : 0.0f; }
 std::uint32_t half_one(bool a) { return a ? 0x3c00 : 0; }
 std::uint32_t brain_one(bool a) { return a ? 0x3f80 : 0; }
-template <std::uint32_t value> std::uint32_t two_values(bool low, bool high) {
+template <std::uint32_t value>
+std::uint32_t two_values(bool low, bool high) {
   return (low ? value : 0) | (high ? value << 16 : 0);
 }
 
@@ -255,8 +325,9 @@ void build_set(Decoder& decoder, const ptx::Statement& statement, const Entry&) 
   if (comparison->compare_high != nullptr) {
     high = decoder.temporary(Slot::predicate);
     emit_comparison(decoder, comparison->compare_high, comparison->slot, combination, statement, high, false);
-    value = type == "f16x2" ? kHandler<two_values<0x3c00>> : type == "bf16x2" ? kHandler<two_values<0x3f80>>
-                                                                               : kHandler<two_values<0xffff>>;
+    value = type == "f16x2"    ? kHandler<two_values<0x3c00>>
+            : type == "bf16x2" ? kHandler<two_values<0x3f80>>
+                               : kHandler<two_values<0xffff>>;
   } else if (type == "f32") {
     value = kHandler<one>;
   } else if (type == "f16") {
@@ -273,20 +344,32 @@ void build_set(Decoder& decoder, const ptx::Statement& statement, const Entry&) 
   in.b = high;
 }
 
-template <class T> void selp(Warp& warp, const Instruction& in) {
+template <class T>
+void selp(Warp& warp, const Instruction& in) {
   const Stored<T>*a = warp.at<Stored<T>>(in.a), *b = warp.at<Stored<T>>(in.b);
   const std::uint32_t chosen = warp.predicate(in.c);
   write<Stored<T>>(warp, in.d, [=](int lane) { return choose(chosen, lane, a[lane], b[lane]); });
 }
-template <class T> T slct_integer(T a, T b, std::int32_t c) { return c >= 0 ? a : b; }
-template <class T> T slct_float(T a, T b, float c) { return c >= 0 ? a : b; }  // NaN selects b
-template <class T> T slct_flushed(T a, T b, float c) { return flush(c) >= 0 ? a : b; }
+template <class T>
+T slct_integer(T a, T b, std::int32_t c) {
+  return c >= 0 ? a : b;
+}
+template <class T>
+T slct_float(T a, T b, float c) {
+  return c >= 0 ? a : b;
+}  // NaN selects b
+template <class T>
+T slct_flushed(T a, T b, float c) {
+  return flush(c) >= 0 ? a : b;
+}
 
-template <class T> void add_selections(Table& table, std::initializer_list<const char*> types) {
+template <class T>
+void add_selections(Table& table, std::initializer_list<const char*> types) {
   for (const std::string type : types) {
-    table.add({"selp." + type, selp<T>, {slot_of<T>(), slot_of<T>(), slot_of<T>(), Slot::predicate}, nullptr});
-    table.add(lanes<slct_integer<T>>("slct." + type + ".s32"),
-              lanes<slct_float<T>>("slct." + type + ".f32"), lanes<slct_flushed<T>>("slct.ftz." + type + ".f32"));
+    table.add(
+        {"selp." + type, selp<T>, {slot_of<T>(), slot_of<T>(), slot_of<T>(), Slot::predicate}, nullptr});
+    table.add(lanes<slct_integer<T>>("slct." + type + ".s32"), lanes<slct_float<T>>("slct." + type + ".f32"),
+              lanes<slct_flushed<T>>("slct.ftz." + type + ".f32"));
   }
 }
 

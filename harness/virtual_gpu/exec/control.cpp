@@ -59,8 +59,8 @@ void copy_arguments(Warp& warp, std::uint32_t lanes, const Kernel::Parameter* fr
   }
 }
 
-// A call's operands stand in lists[list ...]: the number of returns, then offset and bytes of each return and each
-// argument in the caller's local memory.
+// A call's operands stand in lists[list ...]: the number of returns, then offset and bytes of each return and
+// each argument in the caller's local memory.
 struct CallList {
   explicit CallList(const Kernel& kernel, const Instruction& in) {
     const std::uint32_t* at = kernel.lists.data() + in.list();
@@ -82,14 +82,15 @@ void call_in(Warp& warp, const Instruction& in, std::uint32_t function, std::uin
     return warp.fault(in, std::countr_zero(lanes), Fault::Kind::invalid_instruction, 0,
                       "a call with other arguments than the function has");
   if (warp.frame().depth == kDeepest)
-    return warp.fault(in, std::countr_zero(lanes), Fault::Kind::illegal_address, 0, "stack overflow: calls too deep");
+    return warp.fault(in, std::countr_zero(lanes), Fault::Kind::illegal_address, 0,
+                      "stack overflow: calls too deep");
   Frame* frame = warp.push_frame(function, &in, lanes);
   const std::uint64_t end = frame->local_base + callee.local_bytes;
   if (warp.local(0, frame->local_base, end - frame->local_base) == nullptr)
     return warp.fault(in, std::countr_zero(lanes), Fault::Kind::illegal_address, 0,
                       "stack overflow: local memory is full");
-  copy_arguments(warp, lanes, list.values.data() + list.returns, warp.frame().local_base, callee.parameters.data(),
-                 frame->local_base, arguments);
+  copy_arguments(warp, lanes, list.values.data() + list.returns, warp.frame().local_base,
+                 callee.parameters.data(), frame->local_base, arguments);
   const Instruction* to = kernel.code.data() + callee.entry;
   if (lanes == warp.mask())
     warp.enter(frame, to);
@@ -155,13 +156,15 @@ void fail_assertion(Warp& warp, const Instruction& in) {
   const auto argument = [&](std::size_t index) {
     std::uint64_t value = 0;
     const Kernel::Parameter& place = list.values.at(list.returns + index);
-    if (const std::byte* at = warp.local(lane, warp.frame().local_base + place.offset, place.bytes); at != nullptr)
+    if (const std::byte* at = warp.local(lane, warp.frame().local_base + place.offset, place.bytes);
+        at != nullptr)
       std::memcpy(&value, at, std::min<std::size_t>(place.bytes, sizeof value));
     return value;
   };
   warp.fault(in, lane, Fault::Kind::assertion, 0,
-             fmt::format("assertion `{}` failed at {}:{} in {}", text_at(warp, argument(0)), text_at(warp, argument(1)),
-                         static_cast<std::uint32_t>(argument(2)), text_at(warp, argument(3))));
+             fmt::format("assertion `{}` failed at {}:{} in {}", text_at(warp, argument(0)),
+                         text_at(warp, argument(1)), static_cast<std::uint32_t>(argument(2)),
+                         text_at(warp, argument(3))));
 }
 
 void trap(Warp& warp, const Instruction& in) {
@@ -190,7 +193,9 @@ void build_indexed(Decoder& decoder, const ptx::Statement& statement, const Entr
   decoder.link_list(list, positions.size());
 }
 
-void build_end(Decoder& decoder, const ptx::Statement&, const Entry& entry) { decoder.emit_jump(entry.handler); }
+void build_end(Decoder& decoder, const ptx::Statement&, const Entry& entry) {
+  decoder.emit_jump(entry.handler);
+}
 
 // call{.uni} (returns), function, (arguments){, prototype or targets}
 void build_call(Decoder& decoder, const ptx::Statement& statement, const Entry&) {
@@ -226,7 +231,9 @@ void build_call(Decoder& decoder, const ptx::Statement& statement, const Entry&)
 }
 
 void build_nothing(Decoder& decoder, const ptx::Statement&, const Entry&) { decoder.emit(nothing); }
-void build_simple(Decoder& decoder, const ptx::Statement&, const Entry& entry) { decoder.emit(entry.handler); }
+void build_simple(Decoder& decoder, const ptx::Statement&, const Entry& entry) {
+  decoder.emit(entry.handler);
+}
 
 }  // namespace
 
@@ -259,7 +266,8 @@ void add_control(Table& table) {
   for (const char* name : {"brx.idx", "brx.idx.uni"}) table.add({name, nullptr, {}, build_indexed});
   for (const char* name : {"call", "call.uni"}) table.add({name, nullptr, {}, build_call});
   for (const char* name : {"ret", "ret.uni"}) table.add({name, ret, {}, build_end});
-  table.add_all({{"exit", exit, {}, build_end}, {"trap", trap, {}, build_simple}, {"brkpt", trap, {}, build_simple}});
+  table.add_all(
+      {{"exit", exit, {}, build_end}, {"trap", trap, {}, build_simple}, {"brkpt", trap, {}, build_simple}});
   for (const char* name : {"pmevent", "griddepcontrol.wait", "griddepcontrol.launch_dependents"})
     table.add({name, nullptr, {}, build_nothing});
 }

@@ -11,8 +11,8 @@
 #include "harness/virtual_gpu/exec/lanes.h"
 #include "harness/virtual_gpu/exec/rounding.h"
 
-// cvt (PTX ISA 9.7.9.21). The frequent conversions have vector code; the others go lane by lane through a type that
-// holds every value of the source: a 128-bit integer or a double.
+// cvt (PTX ISA 9.7.9.21). The frequent conversions have vector code; the others go lane by lane through a
+// type that holds every value of the source: a 128-bit integer or a double.
 namespace pkb::virtual_gpu {
 namespace {
 
@@ -53,11 +53,16 @@ std::uint64_t wrap_integer(Integer value, const Request& request) {
 
 double round_to_whole(double value, Rounding rounding) {
   switch (rounding) {
-    case Rounding::nearest: return std::nearbyint(value);
-    case Rounding::zero: return std::trunc(value);
-    case Rounding::down: return std::floor(value);
-    case Rounding::up: return std::ceil(value);
-    case Rounding::away: return std::round(value);
+    case Rounding::nearest:
+      return std::nearbyint(value);
+    case Rounding::zero:
+      return std::trunc(value);
+    case Rounding::down:
+      return std::floor(value);
+    case Rounding::up:
+      return std::ceil(value);
+    case Rounding::away:
+      return std::round(value);
   }
   return value;
 }
@@ -65,7 +70,8 @@ double round_to_whole(double value, Rounding rounding) {
 /// NaN becomes 0, or 1 << (width - 1) if a 64-bit type is involved.
 std::uint64_t to_integer(double value, bool from_double, const Request& request) {
   if (value != value)
-    return !from_double && request.to_bits != 64 ? 0 : wrap_integer(Integer{1} << (request.to_bits - 1), request);
+    return !from_double && request.to_bits != 64 ? 0
+                                                 : wrap_integer(Integer{1} << (request.to_bits - 1), request);
   const double whole = round_to_whole(value, request.rounding);
   if (whole >= 0x1p64) return clamp_integer(Integer{1} << 64, request);
   if (whole <= -0x1p64) return clamp_integer(-(Integer{1} << 64), request);
@@ -83,23 +89,42 @@ double widened(double a) { return a; }
 double widened(Half a) { return to_float(a); }
 double widened(Brain a) { return to_float(a); }
 
-template <class F> F from_double(double value, Rounding rounding);
-template <> float from_double<float>(double value, Rounding rounding) { return canonical(to_float(value, rounding)); }
-template <> Half from_double<Half>(double value, Rounding rounding) { return to_half(value, rounding); }
-template <> Brain from_double<Brain>(double value, Rounding rounding) { return to_brain(value, rounding); }
-template <> double from_double<double>(double value, Rounding) { return value; }
+template <class F>
+F from_double(double value, Rounding rounding);
+template <>
+float from_double<float>(double value, Rounding rounding) {
+  return canonical(to_float(value, rounding));
+}
+template <>
+Half from_double<Half>(double value, Rounding rounding) {
+  return to_half(value, rounding);
+}
+template <>
+Brain from_double<Brain>(double value, Rounding rounding) {
+  return to_brain(value, rounding);
+}
+template <>
+double from_double<double>(double value, Rounding) {
+  return value;
+}
 
-/// A NaN that narrows keeps its sign and the top of its payload, made quiet, unless it comes from f32 or less.
-template <class To> To narrowed_nan(double value) {
+/// A NaN that narrows keeps its sign and the top of its payload, made quiet, unless it comes from f32 or
+/// less.
+template <class To>
+To narrowed_nan(double value) {
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(value) | 1ull << 51;
   const auto top = [bits](int fraction, int width) {
     const std::uint64_t exponent = ((1ull << (width - 1 - fraction)) - 1) << fraction;
     return bits >> 63 << (width - 1) | exponent | (bits << 12 >> 12 >> (52 - fraction));
   };
-  if constexpr (std::is_same_v<To, float>) return std::bit_cast<float>(static_cast<std::uint32_t>(top(23, 32)));
-  else if constexpr (std::is_same_v<To, Half>) return {static_cast<std::uint16_t>(top(10, 16))};
-  else if constexpr (std::is_same_v<To, Brain>) return {static_cast<std::uint16_t>(top(7, 16))};
-  else return std::bit_cast<double>(bits);
+  if constexpr (std::is_same_v<To, float>)
+    return std::bit_cast<float>(static_cast<std::uint32_t>(top(23, 32)));
+  else if constexpr (std::is_same_v<To, Half>)
+    return {static_cast<std::uint16_t>(top(10, 16))};
+  else if constexpr (std::is_same_v<To, Brain>)
+    return {static_cast<std::uint16_t>(top(7, 16))};
+  else
+    return std::bit_cast<double>(bits);
 }
 
 /// A 64-bit integer is the only value that a double cannot hold.
@@ -147,8 +172,10 @@ void integer_to_float(Warp& warp, const Instruction& in) {
   const From* a = warp.at<From>(in.a);
   write<F, true>(warp, in.d, [&](int lane) {
     const Integer value = read_integer(a[lane], request);
-    if constexpr (std::is_same_v<F, double>) return to_double(value, request.rounding);
-    else return from_double<F>(odd_double(value), request.rounding);
+    if constexpr (std::is_same_v<F, double>)
+      return to_double(value, request.rounding);
+    else
+      return from_double<F>(odd_double(value), request.rounding);
   });
 }
 
@@ -167,7 +194,10 @@ void float_to_float(Warp& warp, const Instruction& in) {
 }
 
 // The frequent ones.
-template <class To, class From> To plain(From a) { return static_cast<To>(a); }
+template <class To, class From>
+To plain(From a) {
+  return static_cast<To>(a);
+}
 float half_to_float(Half a) { return canonical(to_float(a)); }
 float brain_to_float(Brain a) { return to_float(a); }
 Half float_to_half(float a) { return to_half(a); }
@@ -180,15 +210,18 @@ std::int32_t truncate_to_int(float a) {
   const std::int32_t inside = static_cast<std::int32_t>(a < -0x1p31f ? -0x1p31f : a < 0x1p31f ? a : 0.0f);
   return a >= 0x1p31f ? std::numeric_limits<std::int32_t>::max() : inside;
 }
-template <class H, bool keeps_positive> std::uint32_t pack_floats(float high, float low) {
+template <class H, bool keeps_positive>
+std::uint32_t pack_floats(float high, float low) {
   if (keeps_positive) {
     high = high != high ? high : high > 0 ? high : 0.0f;
     low = low != low ? low : low > 0 ? low : 0.0f;
   }
   return std::uint32_t{rounded<H>(high).bits} << 16 | rounded<H>(low).bits;
 }
-template <class H> std::uint32_t pack_truncated(float high, float low) {
-  return std::uint32_t{from_double<H>(high, Rounding::zero).bits} << 16 | from_double<H>(low, Rounding::zero).bits;
+template <class H>
+std::uint32_t pack_truncated(float high, float low) {
+  return std::uint32_t{from_double<H>(high, Rounding::zero).bits} << 16 |
+         from_double<H>(low, Rounding::zero).bits;
 }
 /// Ties away from zero, to 10 fraction bits.
 std::uint32_t to_tf32(float a) {
@@ -196,12 +229,17 @@ std::uint32_t to_tf32(float a) {
   if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fffffffu;
   return (bits + 0x1000u) & ~0x1fffu;
 }
-template <class H> H relu_to(float a) { return rounded<H>(a != a ? a : a > 0 ? a : 0.0f); }
+template <class H>
+H relu_to(float a) {
+  return rounded<H>(a != a ? a : a > 0 ? a : 0.0f);
+}
 
-template <auto f> constexpr Handler kHandler = LaneWise<f, false>::execute;
+template <auto f>
+constexpr Handler kHandler = LaneWise<f, false>::execute;
 
 bool is_float(ptx::Type type) {
-  return type == ptx::Type::f16 || type == ptx::Type::bf16 || type == ptx::Type::f32 || type == ptx::Type::f64;
+  return type == ptx::Type::f16 || type == ptx::Type::bf16 || type == ptx::Type::f32 ||
+         type == ptx::Type::f64;
 }
 bool is_integer(ptx::Type type) {
   const std::string_view name = ptx::name_of(type);
@@ -213,10 +251,14 @@ bool is_signed(ptx::Type type) { return ptx::name_of(type)[0] == 's'; }
 template <class F>
 Handler for_float(ptx::Type type, F f) {
   switch (type) {
-    case ptx::Type::f16: return f(Half{});
-    case ptx::Type::bf16: return f(Brain{});
-    case ptx::Type::f32: return f(float{});
-    default: return f(double{});
+    case ptx::Type::f16:
+      return f(Half{});
+    case ptx::Type::bf16:
+      return f(Brain{});
+    case ptx::Type::f32:
+      return f(float{});
+    default:
+      return f(double{});
   }
 }
 
@@ -228,16 +270,20 @@ Handler slow_handler(ptx::Type to, ptx::Type from) {
     return wide_to ? (wide_from ? integer_to_integer<Quad, Quad> : integer_to_integer<Quad, Word>)
                    : (wide_from ? integer_to_integer<Word, Quad> : integer_to_integer<Word, Word>);
   if (is_integer(to))
-    return for_float(from, [&]<class F>(F) -> Handler { return wide_to ? float_to_integer<Quad, F> : float_to_integer<Word, F>; });
+    return for_float(from, [&]<class F>(F) -> Handler {
+      return wide_to ? float_to_integer<Quad, F> : float_to_integer<Word, F>;
+    });
   if (is_integer(from))
-    return for_float(to, [&]<class F>(F) -> Handler { return wide_from ? integer_to_float<F, Quad> : integer_to_float<F, Word>; });
+    return for_float(to, [&]<class F>(F) -> Handler {
+      return wide_from ? integer_to_float<F, Quad> : integer_to_float<F, Word>;
+    });
   return for_float(to, [&]<class T>(T) -> Handler {
     return for_float(from, []<class F>(F) -> Handler { return float_to_float<T, F>; });
   });
 }
 
-void emit(Decoder& decoder, const ptx::Statement& statement, Handler handler, Slot to_slot, Slot from_slot, bool sign,
-          const Request& request) {
+void emit(Decoder& decoder, const ptx::Statement& statement, Handler handler, Slot to_slot, Slot from_slot,
+          bool sign, const Request& request) {
   if (statement.operands.size() != 2) throw Unsupported{statement.opcode};
   const std::uint32_t from = decoder.source(statement.operands[1], from_slot);
   const std::uint32_t to = decoder.destination(statement.operands[0], to_slot, sign);
@@ -249,8 +295,8 @@ void emit(Decoder& decoder, const ptx::Statement& statement, Handler handler, Sl
 
 constexpr std::array<std::string_view, 5> kRoundings = {"rn", "rz", "rm", "rp", "rna"};
 constexpr std::array<std::string_view, 4> kWholeRoundings = {"rni", "rzi", "rmi", "rpi"};
-constexpr std::array<Rounding, 5> kRoundingOf = {Rounding::nearest, Rounding::zero, Rounding::down, Rounding::up,
-                                                 Rounding::away};
+constexpr std::array<Rounding, 5> kRoundingOf = {Rounding::nearest, Rounding::zero, Rounding::down,
+                                                 Rounding::up, Rounding::away};
 
 void build_convert(Decoder& decoder, const ptx::Statement& statement, const Entry&) {
   Modifiers modifiers(statement.opcode);
@@ -265,7 +311,8 @@ void build_convert(Decoder& decoder, const ptx::Statement& statement, const Entr
   request.flush = modifiers.take("ftz");
   request.saturate = modifiers.take("sat");
   modifiers.finish();
-  if (!(is_float(to) || is_integer(to)) || !(is_float(from) || is_integer(from))) throw Unsupported{statement.opcode};
+  if (!(is_float(to) || is_integer(to)) || !(is_float(from) || is_integer(from)))
+    throw Unsupported{statement.opcode};
   request.to_bits = static_cast<std::uint8_t>(8 * ptx::size_of(to));
   request.from_bits = static_cast<std::uint8_t>(8 * ptx::size_of(from));
   request.to_signed = is_integer(to) && is_signed(to);
@@ -275,10 +322,15 @@ void build_convert(Decoder& decoder, const ptx::Statement& statement, const Entr
 }
 
 /// Integer conversions without .sat: cutting off or extending.
-template <class To> void add_plain(Table& table, const std::string& to) {
-  const auto add = [&]<class From>(From, const char* from) { table.add(lanes<plain<To, From>>("cvt." + to + "." + from)); };
-  add(std::uint8_t{}, "u8"), add(std::int8_t{}, "s8"), add(std::uint16_t{}, "u16"), add(std::int16_t{}, "s16");
-  add(std::uint32_t{}, "u32"), add(std::int32_t{}, "s32"), add(std::uint64_t{}, "u64"), add(std::int64_t{}, "s64");
+template <class To>
+void add_plain(Table& table, const std::string& to) {
+  const auto add = [&]<class From>(From, const char* from) {
+    table.add(lanes<plain<To, From>>("cvt." + to + "." + from));
+  };
+  add(std::uint8_t{}, "u8"), add(std::int8_t{}, "s8"), add(std::uint16_t{}, "u16"),
+      add(std::int16_t{}, "s16");
+  add(std::uint32_t{}, "u32"), add(std::int32_t{}, "s32"), add(std::uint64_t{}, "u64"),
+      add(std::int64_t{}, "s64");
 }
 
 }  // namespace
@@ -296,13 +348,18 @@ void add_convert(Table& table) {
             lanes<float_to_half>("cvt.rn.f16.f32"), lanes<float_to_brain>("cvt.rn.bf16.f32"),
             lanes<double_to_float>("cvt.rn.f32.f64"), lanes<float_to_double>("cvt.f64.f32"),
             lanes<saturate_float>("cvt.sat.f32.f32"), lanes<truncate_to_int>("cvt.rzi.s32.f32"),
-            lanes<plain<float, std::int32_t>>("cvt.rn.f32.s32"), lanes<plain<float, std::uint32_t>>("cvt.rn.f32.u32"),
-            lanes<plain<float, std::int16_t>>("cvt.rn.f32.s16"), lanes<plain<float, std::uint16_t>>("cvt.rn.f32.u16"),
-            lanes<plain<double, std::int32_t>>("cvt.rn.f64.s32"), lanes<plain<double, std::uint32_t>>("cvt.rn.f64.u32"));
-  table.add(lanes<pack_floats<Half, false>>("cvt.rn.f16x2.f32"), lanes<pack_floats<Half, true>>("cvt.rn.relu.f16x2.f32"),
+            lanes<plain<float, std::int32_t>>("cvt.rn.f32.s32"),
+            lanes<plain<float, std::uint32_t>>("cvt.rn.f32.u32"),
+            lanes<plain<float, std::int16_t>>("cvt.rn.f32.s16"),
+            lanes<plain<float, std::uint16_t>>("cvt.rn.f32.u16"),
+            lanes<plain<double, std::int32_t>>("cvt.rn.f64.s32"),
+            lanes<plain<double, std::uint32_t>>("cvt.rn.f64.u32"));
+  table.add(lanes<pack_floats<Half, false>>("cvt.rn.f16x2.f32"),
+            lanes<pack_floats<Half, true>>("cvt.rn.relu.f16x2.f32"),
             lanes<pack_floats<Brain, false>>("cvt.rn.bf16x2.f32"),
             lanes<pack_floats<Brain, true>>("cvt.rn.relu.bf16x2.f32"),
-            one_by_one<pack_truncated<Half>>("cvt.rz.f16x2.f32"), one_by_one<pack_truncated<Brain>>("cvt.rz.bf16x2.f32"),
+            one_by_one<pack_truncated<Half>>("cvt.rz.f16x2.f32"),
+            one_by_one<pack_truncated<Brain>>("cvt.rz.bf16x2.f32"),
             lanes<relu_to<Half>>("cvt.rn.relu.f16.f32"), lanes<relu_to<Brain>>("cvt.rn.relu.bf16.f32"),
             lanes<to_tf32>("cvt.rna.tf32.f32"));
 }

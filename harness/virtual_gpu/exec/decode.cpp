@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/virtual_gpu/exec/decode.h"
 
+#include <cxxabi.h>
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
-#include <cxxabi.h>
 #include <memory>
 
 #include <fmt/format.h>
@@ -22,10 +22,14 @@ constexpr std::uint32_t kWordBytes = 4 * kLanes, kQuadBytes = 8 * kLanes;
 
 std::uint32_t slot_bytes(Slot slot) {
   switch (slot) {
-    case Slot::none: return 0;
-    case Slot::predicate: return 32;  // 4 used; keeps what follows aligned
-    case Slot::word: return kWordBytes;
-    case Slot::quad: return kQuadBytes;
+    case Slot::none:
+      return 0;
+    case Slot::predicate:
+      return 32;  // 4 used; keeps what follows aligned
+    case Slot::word:
+      return kWordBytes;
+    case Slot::quad:
+      return kQuadBytes;
   }
   return 0;
 }
@@ -43,8 +47,8 @@ constexpr Handler kHandler = LaneWise<f, false>::execute;
 /// "void a::f<int>(int, b)" -> "a::f<int>".
 std::string without_arguments(const std::string& mangled) {
   int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status),
-                                                    std::free);
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
   if (!text) return mangled;
   const std::string name = text.get();
   std::size_t begin = 0, depth = 0;
@@ -53,9 +57,12 @@ std::string without_arguments(const std::string& mangled) {
     if (c == '<') ++depth;
     if (c == '>' && depth > 0) --depth;
     const bool anonymous = name.compare(i, 11, "(anonymous ") == 0;
-    if (anonymous) i = name.find(')', i);
-    else if (depth == 0 && c == ' ') begin = i + 1;  // after the return type of a template
-    else if (depth == 0 && c == '(') return name.substr(begin, i - begin);
+    if (anonymous)
+      i = name.find(')', i);
+    else if (depth == 0 && c == ' ')
+      begin = i + 1;  // after the return type of a template
+    else if (depth == 0 && c == '(')
+      return name.substr(begin, i - begin);
   }
   return name;
 }
@@ -66,8 +73,8 @@ bool is_shared(const ptx::Variable& variable) { return variable.space == ptx::Sp
 
 Table::Table() {
   for (const auto add_family :
-       {add_move, add_integer, add_carry, add_logic, add_compare, add_float, add_rounding, add_approximate, add_half, add_convert,
-        add_access, add_atomic, add_control, add_barrier, add_shuffle, add_special})
+       {add_move, add_integer, add_carry, add_logic, add_compare, add_float, add_rounding, add_approximate,
+        add_half, add_convert, add_access, add_atomic, add_control, add_barrier, add_shuffle, add_special})
     add_family(*this);
 }
 
@@ -211,15 +218,16 @@ void Decoder::lay_out_variables(const ptx::Function& function) {
   };
   if (function.kernel) {
     for (std::size_t i = 0; i < function.parameters.size(); ++i)
-      x_variables.emplace(function.parameters[i].name, Symbol{.space = ptx::Space::param,
-                                                              .address = x_kernel.parameters[i].offset,
-                                                              .parameter = true});
+      x_variables.emplace(
+          function.parameters[i].name,
+          Symbol{.space = ptx::Space::param, .address = x_kernel.parameters[i].offset, .parameter = true});
   } else {
     for (const ptx::Variable& variable : function.returns) out.returns.push_back(place(variable));
     for (const ptx::Variable& variable : function.parameters) out.parameters.push_back(place(variable));
   }
   for (const ptx::Variable& variable : function.variables)
-    if (!is_shared(variable) && variable.space != ptx::Space::global && variable.space != ptx::Space::constant)
+    if (!is_shared(variable) && variable.space != ptx::Space::global &&
+        variable.space != ptx::Space::constant)
       place(variable);
   out.local_bytes = local;
 }
@@ -317,8 +325,7 @@ void Decoder::decode_statement(const ptx::Statement& statement) {
     x_kernel.places[x_place].opcode = missing;
     emit(raise_unsupported);
   }
-  if (x_skip)
-    x_kernel.code[*x_skip].target = static_cast<std::int32_t>(x_kernel.code.size() - *x_skip);
+  if (x_skip) x_kernel.code[*x_skip].target = static_cast<std::int32_t>(x_kernel.code.size() - *x_skip);
 }
 
 Slot Decoder::slot_of(const ptx::Operand& operand) const {
@@ -333,7 +340,8 @@ Slot Decoder::slot_of(const ptx::Operand& operand) const {
 std::uint32_t Decoder::temporary(Slot slot) {
   const bool quad = slot == Slot::quad;
   std::uint32_t& used = quad ? x_quads : x_words;
-  if (used == kTemporaries) throw Unsupported{x_kernel.places[x_place].opcode + " with so many converted operands"};
+  if (used == kTemporaries)
+    throw Unsupported{x_kernel.places[x_place].opcode + " with so many converted operands"};
   const std::uint32_t words = x_pool_offset - kTemporaries * (kWordBytes + kQuadBytes);
   return quad ? words + kTemporaries * kWordBytes + kQuadBytes * used++ : words + kWordBytes * used++;
 }
@@ -364,29 +372,35 @@ std::uint32_t Decoder::source(const ptx::Operand& operand, Slot slot) {
       const std::uint32_t at = x_layout->slot[operand.index];
       const Slot held = slot_of(operand);
       if (!operand.negated) return converted(at, held, slot);
-      if (held != Slot::predicate || slot != Slot::predicate) throw Unsupported{x_kernel.places[x_place].opcode};
+      if (held != Slot::predicate || slot != Slot::predicate)
+        throw Unsupported{x_kernel.places[x_place].opcode};
       const std::uint32_t to = temporary(slot);
       Instruction& in = emit(kHandler<negate>);
       in.d = to;
       in.a = at;
       return to;
     }
-    case Kind::integer: return constant(operand.bits, slot);
+    case Kind::integer:
+      return constant(operand.bits, slot);
     case Kind::real:
       if (operand.type == ptx::Type::f64 && slot == Slot::word)
-        return constant(std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(operand.bits))), slot);
+        return constant(std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(operand.bits))),
+                        slot);
       if (operand.type == ptx::Type::f32 && slot == Slot::quad)
-        return constant(std::bit_cast<std::uint64_t>(
-                            static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(operand.bits)))), slot);
+        return constant(std::bit_cast<std::uint64_t>(static_cast<double>(
+                            std::bit_cast<float>(static_cast<std::uint32_t>(operand.bits)))),
+                        slot);
       return constant(operand.bits, slot);
-    case Kind::special: return read_special(*this, operand.name, slot);
+    case Kind::special:
+      return read_special(*this, operand.name, slot);
     case Kind::symbol: {
       const auto found = symbol(operand.name);
       if (!found) throw Unsupported{fmt::format("the symbol {}", operand.name)};
       const std::uint64_t value = found->address + operand.bits;
       if (found->space != ptx::Space::local) return constant(value, slot);
       const std::uint32_t to = temporary(slot);
-      Instruction& in = emit(slot == Slot::quad ? local_address<std::uint64_t> : local_address<std::uint32_t>);
+      Instruction& in =
+          emit(slot == Slot::quad ? local_address<std::uint64_t> : local_address<std::uint32_t>);
       in.d = to;
       in.immediate = value;
       return to;
@@ -396,7 +410,8 @@ std::uint32_t Decoder::source(const ptx::Operand& operand, Slot slot) {
     case Kind::pair:
     case Kind::label:
     case Kind::sink:
-    case Kind::call_list: break;
+    case Kind::call_list:
+      break;
   }
   throw Unsupported{x_kernel.places[x_place].opcode + " with an operand of that kind"};
 }
@@ -497,7 +512,8 @@ std::size_t Decoder::bytes_of(const std::string& name) const {
 
 void Decoder::add_all_functions() {
   for (const ptx::Function& function : x_module.functions)
-    if (!function.kernel && !function.declared_only && x_symbols.contains(function.name)) function_index(function.name);
+    if (!function.kernel && !function.declared_only && x_symbols.contains(function.name))
+      function_index(function.name);
 }
 
 void Decoder::emit_branch(std::uint32_t position, std::optional<ptx::Guard> guard) {

@@ -15,14 +15,15 @@
 #include "harness/virtual_gpu/exec/instruction.h"
 #include "harness/virtual_gpu/ptx/module.h"
 
-/// From PTX statements to instructions. Each family of instructions has a file that adds its entries to the table.
+/// From PTX statements to instructions. Each family of instructions has a file that adds its entries to the
+/// table.
 namespace pkb::virtual_gpu {
 
 class Decoder;
 class Modifiers;
 
-/// How a statement is decoded. `Build` emits instructions itself; without one the operands are the destination
-/// and the sources in order, as wide as `slots` says.
+/// How a statement is decoded. `Build` emits instructions itself; without one the operands are the
+/// destination and the sources in order, as wide as `slots` says.
 struct Entry {
   using Build = void (*)(Decoder&, const ptx::Statement&, const Entry&);
   std::string name;
@@ -109,7 +110,8 @@ class Decoder {
 
   // For builders: operands first, then emit.
 
-  /// Offset of an operand's values. Constants are pooled; what is wider or narrower than `slot` is converted first.
+  /// Offset of an operand's values. Constants are pooled; what is wider or narrower than `slot` is converted
+  /// first.
   std::uint32_t source(const ptx::Operand& operand, Slot slot);
   /// Offset to write to. Where the register is wider, what was written is extended to it, by sign if `sign`.
   /// A sink gets a slot that nobody reads.
@@ -160,7 +162,8 @@ class Decoder {
   std::size_t bytes_of(const std::string& name) const;
   /// Decodes every function of the module whose address a program can hold.
   void add_all_functions();
-  /// Index of a function in the kernel's list; it is decoded later if new. Throws Unsupported where it has no body.
+  /// Index of a function in the kernel's list; it is decoded later if new. Throws Unsupported where it has no
+  /// body.
   std::uint32_t function_index(const std::string& name);
 
  private:

@@ -34,21 +34,21 @@ using Symbols = std::unordered_map<std::string, std::uint64_t>;
 
 /// A kernel decoded for execution. Immutable, shared by all its launches.
 struct Kernel {
-  std::string name;            ///< mangled
-  std::string display_name;    ///< demangled, without arguments
+  std::string name;          ///< mangled
+  std::string display_name;  ///< demangled, without arguments
   std::vector<Instruction> code;
   struct Parameter {
     std::size_t offset, bytes;
   };
   std::vector<Parameter> parameters;  ///< in order; offsets into the parameter buffer
   std::size_t parameter_bytes = 0;
-  std::size_t static_shared = 0;      ///< bytes; dynamic shared memory follows at `dynamic_shared_offset`
+  std::size_t static_shared = 0;  ///< bytes; dynamic shared memory follows at `dynamic_shared_offset`
   std::size_t dynamic_shared_offset = 0;
-  std::size_t local_bytes = 0;        ///< per thread
+  std::size_t local_bytes = 0;              ///< per thread
   std::uint32_t registers_per_thread = 32;  ///< estimate of ptxas's count, for occupancy
   std::uint32_t max_threads = 1024;
   std::uint32_t cluster[3] = {0, 0, 0};
-  std::vector<std::string> files;     ///< for Place::file
+  std::vector<std::string> files;  ///< for Place::file
 
   /// Where an instruction comes from.
   struct Place {
@@ -56,14 +56,14 @@ struct Kernel {
     std::uint32_t file = 0, line = 0;  ///< of the source, 0 when unknown; `file` indexes `files`
     std::uint32_t ptx_line = 0;
   };
-  std::vector<Place> places;          ///< one per PTX statement, for Instruction::place
+  std::vector<Place> places;  ///< one per PTX statement, for Instruction::place
   /// A function that the code calls; the kernel itself is the first.
   struct Function {
-    std::uint64_t address = 0;          ///< what a pointer to it holds
-    std::uint32_t entry = 0;            ///< index into `code`
+    std::uint64_t address = 0;  ///< what a pointer to it holds
+    std::uint32_t entry = 0;    ///< index into `code`
     std::uint32_t register_bytes = 0, register_image_offset = 0;
     std::vector<std::byte> register_image;
-    std::uint64_t local_bytes = 0;      ///< of a thread in one activation, parameters included
+    std::uint64_t local_bytes = 0;               ///< of a thread in one activation, parameters included
     std::vector<Parameter> returns, parameters;  ///< offsets into the activation's local memory
   };
   std::vector<Function> functions;
@@ -96,11 +96,11 @@ struct Launch {
   std::uint32_t dynamic_shared = 0;
   std::vector<std::byte> parameters;  ///< kernel->parameter_bytes
   std::uint64_t id = 0;
-  int ranks = 1;   ///< size of Counters::read_from
+  int ranks = 1;  ///< size of Counters::read_from
   int rank = 0;
   std::uint32_t sm_count = 132;
-  /// Cooperative launches: zeroed global memory for the grid's barrier, which cooperative groups find in %envreg1
-  /// and %envreg2; 0 for other launches.
+  /// Cooperative launches: zeroed global memory for the grid's barrier, which cooperative groups find in
+  /// %envreg1 and %envreg2; 0 for other launches.
   std::uint64_t grid_workspace = 0;
 };
 
@@ -123,7 +123,7 @@ class Block {
   /// instructions of each warp were executed. `seed` 0 takes warps in order, others shuffle.
   Outcome run(std::uint32_t budget, std::uint64_t seed = 0);
 
-  const Fault& fault() const;      ///< after Outcome::fault
+  const Fault& fault() const;  ///< after Outcome::fault
   const Counters& counters() const;
   std::uint64_t linear_index() const;
   /// Where its warps wait, one line per group of threads: for deadlock reports.

@@ -49,7 +49,8 @@ class Run {
   }
   template <class T>
   void parameter(std::size_t index, T value) {
-    std::memcpy(x_launch.parameters.data() + x_launch.kernel->parameters.at(index).offset, &value, sizeof value);
+    std::memcpy(x_launch.parameters.data() + x_launch.kernel->parameters.at(index).offset, &value,
+                sizeof value);
   }
   Counters operator()() {
     Counters counters;
@@ -77,7 +78,8 @@ void require(bool right, const char* what) {
 void measure(benchmark::State& state, Run& run) {
   std::uint64_t lanes = 0;
   for (auto _ : state) lanes += run().lane_instructions;
-  state.counters["lane_instructions/s"] = benchmark::Counter(static_cast<double>(lanes), benchmark::Counter::kIsRate);
+  state.counters["lane_instructions/s"] =
+      benchmark::Counter(static_cast<double>(lanes), benchmark::Counter::kIsRate);
 }
 
 void gemm(benchmark::State& state) {
@@ -134,7 +136,9 @@ BENCHMARK(axpy);
 
 void collatz(benchmark::State& state) {
   std::vector<std::uint32_t> values(1024);
-  const auto fill = [&] { for (std::uint32_t i = 0; i < values.size(); ++i) values[i] = i + 1; };
+  const auto fill = [&] {
+    for (std::uint32_t i = 0; i < values.size(); ++i) values[i] = i + 1;
+  };
   Run run("collatz", {4, 1, 1}, {256, 1, 1});
   run.map("values", values);
   run.parameter(0, values.data());
@@ -150,7 +154,8 @@ void collatz(benchmark::State& state) {
     fill();
     lanes += run().lane_instructions;
   }
-  state.counters["lane_instructions/s"] = benchmark::Counter(static_cast<double>(lanes), benchmark::Counter::kIsRate);
+  state.counters["lane_instructions/s"] =
+      benchmark::Counter(static_cast<double>(lanes), benchmark::Counter::kIsRate);
 }
 BENCHMARK(collatz);
 

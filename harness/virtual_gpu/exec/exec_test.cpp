@@ -17,14 +17,16 @@ std::string fault_of(TestRun& run) {
 std::string hex(std::uint64_t value) { return fmt::format("{:#x}", value); }
 
 TEST(Faults, OutOfBoundsNamesThreadAddressAndNearestAllocation) {
-  TestRun run(kernel_text("mul.wide.u32 %rd1, %r0, 8;\nadd.s64 %rd1, %rd0, %rd1;\nst.global.u32 [%rd1+16], %r0;"), 32, 32);
+  TestRun run(
+      kernel_text("mul.wide.u32 %rd1, %r0, 8;\nadd.s64 %rd1, %rd0, %rd1;\nst.global.u32 [%rd1+16], %r0;"), 32,
+      32);
   ASSERT_EQ(run.run(), Block::Outcome::fault);
   const Fault& fault = run.block().fault();
   EXPECT_EQ(fault.kind, Fault::Kind::illegal_address);
   EXPECT_EQ(fault.thread.x, 14u);  // 14 * 8 + 16 = 128, the size of the buffer
   EXPECT_EQ(fault.address, run.address() + 128);
-  EXPECT_EQ(to_string(fault), "kernel k, block (0,0,0), thread (14,0,0): write of 4 bytes at " + hex(run.address() + 128) +
-                                  ", 0 bytes after the end of buffer (128 bytes)");
+  EXPECT_EQ(to_string(fault), "kernel k, block (0,0,0), thread (14,0,0): write of 4 bytes at " +
+                                  hex(run.address() + 128) + ", 0 bytes after the end of buffer (128 bytes)");
 }
 
 TEST(Faults, AccessThatOnlyBeginsInsideIsOutOfBounds) {
@@ -34,7 +36,8 @@ TEST(Faults, AccessThatOnlyBeginsInsideIsOutOfBounds) {
   if (misaligned % 16 != 0)
     EXPECT_EQ(text, "read of 16 bytes at " + hex(misaligned) + ", which is not a multiple of 16");
   else
-    EXPECT_EQ(text, "read of 16 bytes at " + hex(misaligned) + ", 8 bytes of it beyond the end of buffer (120 bytes)");
+    EXPECT_EQ(text, "read of 16 bytes at " + hex(misaligned) +
+                        ", 8 bytes of it beyond the end of buffer (120 bytes)");
 }
 
 TEST(Faults, Misaligned) {
@@ -49,9 +52,11 @@ TEST(Faults, NullPointer) {
 }
 
 TEST(Faults, SharedMemory) {
-  TestRun run(kernel_text(".shared .align 4 .b8 s[64];\nmov.u32 %r1, s;\nshl.b32 %r2, %r0, 2;\nadd.u32 %r1, %r1, %r2;\n"
-                          "st.shared.u32 [%r1], %r0;"));
-  EXPECT_EQ(fault_of(run), "write of 4 bytes at shared address 0x40, but the block has 64 bytes of shared memory");
+  TestRun run(kernel_text(
+      ".shared .align 4 .b8 s[64];\nmov.u32 %r1, s;\nshl.b32 %r2, %r0, 2;\nadd.u32 %r1, %r1, %r2;\n"
+      "st.shared.u32 [%r1], %r0;"));
+  EXPECT_EQ(fault_of(run),
+            "write of 4 bytes at shared address 0x40, but the block has 64 bytes of shared memory");
   EXPECT_EQ(run.block().fault().thread.x, 16u);
 }
 
@@ -76,8 +81,11 @@ TEST(Faults, TrapsAndLackingInstructionsCountOnlyWhenExecuted) {
 }
 
 TEST(Faults, LinesComeFromLoc) {
-  TestRun run(".version 9.0\n.target sm_90a\n.address_size 64\n.file 1 \"a.cu\"\n.visible .entry _Z4demoPi(.param .u64 p)\n{\n"
-              ".loc 1 12 3\ntrap;\nret;\n}\n", 1);
+  TestRun run(
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.file 1 \"a.cu\"\n.visible .entry _Z4demoPi(.param "
+      ".u64 p)\n{\n"
+      ".loc 1 12 3\ntrap;\nret;\n}\n",
+      1);
   ASSERT_EQ(run.run(), Block::Outcome::fault);
   EXPECT_EQ(to_string(run.block().fault()), "kernel demo (a.cu:12), block (0,0,0), thread (0,0,0): trap");
 }
@@ -117,8 +125,10 @@ TEST(Memory, GenericAddressesReachEverySpace) {
 }
 
 TEST(Memory, ParametersMayBeReadThroughTheirAddress) {
-  TestRun run(kernel_text("mov.b64 %rd1, other;\ncvta.param.u64 %rd2, %rd1;\nld.u64 %rd3, [%rd2];\nld.param.u64 %rd4, [%rd1];\n"
-                          "st.global.v2.u64 [%rd0], {%rd3, %rd4};"), 1);
+  TestRun run(kernel_text("mov.b64 %rd1, other;\ncvta.param.u64 %rd2, %rd1;\nld.u64 %rd3, "
+                          "[%rd2];\nld.param.u64 %rd4, [%rd1];\n"
+                          "st.global.v2.u64 [%rd0], {%rd3, %rd4};"),
+              1);
   run.set_parameters({(run.address() + 15) / 16 * 16, 0x123456789abcdef0});
   ASSERT_EQ(run.run(), Block::Outcome::finished) << to_string(run.block().fault());
   const std::size_t at = (16 - run.address() % 16) % 16 / 8;
@@ -127,9 +137,13 @@ TEST(Memory, ParametersMayBeReadThroughTheirAddress) {
 }
 
 TEST(Memory, NarrowLoadsExtendToTheRegister) {
-  TestRun run(kernel_text("st.global.u32 [%rd0], 0x8899aabb;\nld.global.s8 %r1, [%rd0];\nld.global.u8 %r2, [%rd0+1];\n"
-                          "ld.global.s16 %rd1, [%rd0+2];\nld.global.s32 %rd2, [%rd0];\nst.global.v2.u32 [%rd0+8], {%r1, %r2};\n"
-                          "st.global.u64 [%rd0+16], %rd1;\nst.global.u64 [%rd0+24], %rd2;"), 1);
+  TestRun run(
+      kernel_text(
+          "st.global.u32 [%rd0], 0x8899aabb;\nld.global.s8 %r1, [%rd0];\nld.global.u8 %r2, [%rd0+1];\n"
+          "ld.global.s16 %rd1, [%rd0+2];\nld.global.s32 %rd2, [%rd0];\nst.global.v2.u32 [%rd0+8], {%r1, "
+          "%r2};\n"
+          "st.global.u64 [%rd0+16], %rd1;\nst.global.u64 [%rd0+24], %rd2;"),
+      1);
   ASSERT_EQ(run.run(), Block::Outcome::finished);
   EXPECT_EQ(run.word(2), 0xffffffbbu);
   EXPECT_EQ(run.word(3), 0xaau);
@@ -138,11 +152,13 @@ TEST(Memory, NarrowLoadsExtendToTheRegister) {
 }
 
 TEST(Memory, DynamicSharedMemoryFollowsTheStatic) {
-  const std::string text = kernel_text(".shared .align 4 .b8 fixed[20];\nmov.u32 %r1, fixed;\nmov.u32 %r2, dynamic;\n"
-                                       "mov.u32 %r3, %dynamic_smem_size;\nst.shared.u32 [%r2+92], %r3;\n"
-                                       "ld.shared.u32 %r4, [%r2+92];\nst.global.v4.u32 [%rd0], {%r1, %r2, %r3, %r4};");
+  const std::string text = kernel_text(
+      ".shared .align 4 .b8 fixed[20];\nmov.u32 %r1, fixed;\nmov.u32 %r2, dynamic;\n"
+      "mov.u32 %r3, %dynamic_smem_size;\nst.shared.u32 [%r2+92], %r3;\n"
+      "ld.shared.u32 %r4, [%r2+92];\nst.global.v4.u32 [%rd0], {%r1, %r2, %r3, %r4};");
   TestRun run(".version 9.0\n.target sm_90a\n.address_size 64\n.extern .shared .align 16 .b8 dynamic[];\n" +
-                  text.substr(text.find(".visible")), 1);
+                  text.substr(text.find(".visible")),
+              1);
   run.launch().dynamic_shared = 96;
   run.set_parameters({(run.address() + 15) / 16 * 16, 0});
   ASSERT_EQ(run.run(), Block::Outcome::finished) << to_string(run.block().fault());
@@ -164,17 +180,23 @@ TEST_P(Atomics, OfAllLanesCombine) {
   ASSERT_EQ(run.run(), Block::Outcome::finished) << to_string(run.block().fault());
   EXPECT_EQ(run.word(0), GetParam().after);
 }
-INSTANTIATE_TEST_SUITE_P(Operations, Atomics, testing::Values(
-    AtomicCase{"Add", "atom.global.add.u32 %r1, [%rd0], %r0;", 5, 5 + 496},
-    AtomicCase{"RedAddSystem", "red.relaxed.sys.global.add.u32 [%rd0], 2;", 0, 64},
-    AtomicCase{"MinSigned", "sub.s32 %r1, 3, %r0;\natom.min.s32 %r2, [%rd0], %r1;", 0, static_cast<std::uint32_t>(-28)},
-    AtomicCase{"MaxUnsigned", "atom.global.max.u32 %r1, [%rd0], %r0;", 7, 31},
-    AtomicCase{"IncrementWraps", "atom.global.inc.u32 %r1, [%rd0], 9;", 0, 2},  // 32 steps of a counter of 10
-    AtomicCase{"DecrementWraps", "atom.global.dec.u32 %r1, [%rd0], 9;", 0, 8},
-    AtomicCase{"Xor", "mov.u32 %r1, 1;\nshl.b32 %r1, %r1, %r0;\nred.global.xor.b32 [%rd0], %r1;", 0xff, 0xffffff00},
-    AtomicCase{"FloatAdd", "atom.global.add.f32 %f1, [%rd0], 0f3F000000;", 0, 0x41800000},
-    AtomicCase{"HalvesAdd", "atom.global.add.noftz.f16x2 %r1, [%rd0], 0x3c004000;", 0, 0x50005400},  // 32 and 64
-    AtomicCase{"CasOfOneLaneWins", "atom.global.cas.b32 %r1, [%rd0], 3, %r0;", 3, 0}),
+INSTANTIATE_TEST_SUITE_P(
+    Operations, Atomics,
+    testing::Values(AtomicCase{"Add", "atom.global.add.u32 %r1, [%rd0], %r0;", 5, 5 + 496},
+                    AtomicCase{"RedAddSystem", "red.relaxed.sys.global.add.u32 [%rd0], 2;", 0, 64},
+                    AtomicCase{"MinSigned", "sub.s32 %r1, 3, %r0;\natom.min.s32 %r2, [%rd0], %r1;", 0,
+                               static_cast<std::uint32_t>(-28)},
+                    AtomicCase{"MaxUnsigned", "atom.global.max.u32 %r1, [%rd0], %r0;", 7, 31},
+                    AtomicCase{"IncrementWraps", "atom.global.inc.u32 %r1, [%rd0], 9;", 0,
+                               2},  // 32 steps of a counter of 10
+                    AtomicCase{"DecrementWraps", "atom.global.dec.u32 %r1, [%rd0], 9;", 0, 8},
+                    AtomicCase{"Xor",
+                               "mov.u32 %r1, 1;\nshl.b32 %r1, %r1, %r0;\nred.global.xor.b32 [%rd0], %r1;",
+                               0xff, 0xffffff00},
+                    AtomicCase{"FloatAdd", "atom.global.add.f32 %f1, [%rd0], 0f3F000000;", 0, 0x41800000},
+                    AtomicCase{"HalvesAdd", "atom.global.add.noftz.f16x2 %r1, [%rd0], 0x3c004000;", 0,
+                               0x50005400},  // 32 and 64
+                    AtomicCase{"CasOfOneLaneWins", "atom.global.cas.b32 %r1, [%rd0], 3, %r0;", 3, 0}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Atomics64, CarryIntoTheUpperWord) {
@@ -246,9 +268,11 @@ TEST(Integers, CarryChainsOf128Bits) {
     mad.lo.cc.u32 %r6, 0xffffffff, 0xffffffff, 0xffffffff;
     madc.hi.u32 %r7, 0xffffffff, 0xffffffff, 0;
     st.global.u32 [%rd0], %r1; st.global.u32 [%rd0+4], %r2; st.global.u32 [%rd0+8], %r3; st.global.u32 [%rd0+12], %r4;
-    st.global.u32 [%rd0+16], %r5; st.global.u32 [%rd0+20], %r6; st.global.u32 [%rd0+24], %r7;)"), 1);
+    st.global.u32 [%rd0+16], %r5; st.global.u32 [%rd0+20], %r6; st.global.u32 [%rd0+24], %r7;)"),
+              1);
   ASSERT_EQ(run.run(), Block::Outcome::finished) << to_string(run.block().fault());
-  const std::uint32_t expected[] = {0, 0, 12, 0xffffffff, 6, 0, 0xffffffff};  // (2^32-1)^2 + 2^32-1 = 2^64 - 2^32
+  const std::uint32_t expected[] = {0, 0, 12,        0xffffffff,
+                                    6, 0, 0xffffffff};  // (2^32-1)^2 + 2^32-1 = 2^64 - 2^32
   for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(run.word(i), expected[i]) << i;
 }
 
@@ -276,8 +300,11 @@ struct Approximation {
 class Approximations : public testing::TestWithParam<Approximation> {};
 TEST_P(Approximations, KeepTheDocumentedBound) {
   const Approximation& a = GetParam();
-  TestRun run(kernel_text(fmt::format("mul.wide.u32 %rd1, %r0, 4;\nadd.s64 %rd1, %rd0, %rd1;\nld.global.f32 %f1, [%rd1];\n"
-                                      "{} %f2, %f1;\nst.global.f32 [%rd1], %f2;", a.opcode)), 1024);
+  TestRun run(kernel_text(fmt::format(
+                  "mul.wide.u32 %rd1, %r0, 4;\nadd.s64 %rd1, %rd0, %rd1;\nld.global.f32 %f1, [%rd1];\n"
+                  "{} %f2, %f1;\nst.global.f32 [%rd1], %f2;",
+                  a.opcode)),
+              1024);
   std::vector<float> inputs(1024);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     inputs[i] = static_cast<float>(a.low + (a.high - a.low) * static_cast<double>(i) / 1023);
@@ -286,21 +313,27 @@ TEST_P(Approximations, KeepTheDocumentedBound) {
   ASSERT_EQ(run.run(), Block::Outcome::finished);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const double exact = a.exact(inputs[i]);
-    EXPECT_LE(std::abs(run.real(i) - exact), a.absolute + a.relative * std::abs(exact)) << a.opcode << " " << inputs[i];
+    EXPECT_LE(std::abs(run.real(i) - exact), a.absolute + a.relative * std::abs(exact))
+        << a.opcode << " " << inputs[i];
   }
 }
-INSTANTIATE_TEST_SUITE_P(Functions, Approximations, testing::Values(
-    Approximation{"ex2.approx.f32", [](double x) { return std::exp2(x); }, -20, 20, 0x1p-22, 0},
-    Approximation{"lg2.approx.f32", [](double x) { return std::log2(x); }, 0.01, 100, 0x1p-22, 0x1p-22},
-    Approximation{"sin.approx.f32", [](double x) { return std::sin(x); }, -3.1, 3.1, 0, 0x1p-20},
-    Approximation{"cos.approx.f32", [](double x) { return std::cos(x); }, -3.1, 3.1, 0, 0x1p-20},
-    Approximation{"rsqrt.approx.f32", [](double x) { return 1 / std::sqrt(x); }, 0.001, 1000, 0x1p-22, 0},
-    Approximation{"rcp.approx.f32", [](double x) { return 1 / x; }, 0.001, 1000, 0x1p-23, 0},
-    Approximation{"tanh.approx.f32", [](double x) { return std::tanh(x); }, -5, 5, 0x1p-10, 0}));
+INSTANTIATE_TEST_SUITE_P(
+    Functions, Approximations,
+    testing::Values(
+        Approximation{"ex2.approx.f32", [](double x) { return std::exp2(x); }, -20, 20, 0x1p-22, 0},
+        Approximation{"lg2.approx.f32", [](double x) { return std::log2(x); }, 0.01, 100, 0x1p-22, 0x1p-22},
+        Approximation{"sin.approx.f32", [](double x) { return std::sin(x); }, -3.1, 3.1, 0, 0x1p-20},
+        Approximation{"cos.approx.f32", [](double x) { return std::cos(x); }, -3.1, 3.1, 0, 0x1p-20},
+        Approximation{"rsqrt.approx.f32", [](double x) { return 1 / std::sqrt(x); }, 0.001, 1000, 0x1p-22, 0},
+        Approximation{"rcp.approx.f32", [](double x) { return 1 / x; }, 0.001, 1000, 0x1p-23, 0},
+        Approximation{"tanh.approx.f32", [](double x) { return std::tanh(x); }, -5, 5, 0x1p-10, 0}));
 
 TEST(Kernels, KnowTheirLayout) {
-  TestRun run(".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry _ZN1a4demoIiEEvPT_(.param .u8 x, .param .u64 y, "
-              ".param .align 4 .b8 z[12])\n.maxntid 64, 2, 1\n{\nret;\n}\n", 1);
+  TestRun run(
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry _ZN1a4demoIiEEvPT_(.param .u8 x, "
+      ".param .u64 y, "
+      ".param .align 4 .b8 z[12])\n.maxntid 64, 2, 1\n{\nret;\n}\n",
+      1);
   const Kernel& kernel = *run.launch().kernel;
   EXPECT_EQ(kernel.display_name, "a::demo<int>");
   EXPECT_EQ(kernel.max_threads, 128u);
@@ -311,8 +344,9 @@ TEST(Kernels, KnowTheirLayout) {
 }
 
 TEST(Counters, SplitGlobalBytesByOwner) {
-  TestRun run(kernel_text("ld.param.u64 %rd1, [other];\nmul.wide.u32 %rd2, %r0, 4;\nadd.s64 %rd1, %rd1, %rd2;\n"
-                          "add.s64 %rd2, %rd0, %rd2;\nld.global.u32 %r1, [%rd1];\nst.global.u32 [%rd2], %r1;"));
+  TestRun run(
+      kernel_text("ld.param.u64 %rd1, [other];\nmul.wide.u32 %rd2, %r0, 4;\nadd.s64 %rd1, %rd1, %rd2;\n"
+                  "add.s64 %rd2, %rd0, %rd2;\nld.global.u32 %r1, [%rd1];\nst.global.u32 [%rd2], %r1;"));
   std::vector<std::uint32_t> peer(32, 7);
   run.memory().add({reinterpret_cast<std::uint64_t>(peer.data()), 128, "peer", 1, false});
   run.set_parameters({run.address(), reinterpret_cast<std::uint64_t>(peer.data())});

@@ -8,8 +8,9 @@ namespace pkb::virtual_gpu {
 std::string to_string(const Fault& fault) {
   std::string place = fault.file;
   if (!place.empty()) place = fmt::format(" ({}:{})", fault.file, fault.line);
-  return fmt::format("kernel {}{}, block ({},{},{}), thread ({},{},{}): {}", fault.kernel, place, fault.block.x,
-                     fault.block.y, fault.block.z, fault.thread.x, fault.thread.y, fault.thread.z, fault.text);
+  return fmt::format("kernel {}{}, block ({},{},{}), thread ({},{},{}): {}", fault.kernel, place,
+                     fault.block.x, fault.block.y, fault.block.z, fault.thread.x, fault.thread.y,
+                     fault.thread.z, fault.text);
 }
 
 }  // namespace pkb::virtual_gpu

@@ -12,57 +12,109 @@
 namespace pkb::virtual_gpu {
 namespace {
 
-template <class T> T add(T a, T b) { return pass_nan(a + b, a, b); }
-template <class T> T sub(T a, T b) { return pass_nan(a - b, a, b); }
-template <class T> T mul(T a, T b) { return pass_nan(a * b, a, b); }
-template <class T> T div(T a, T b) { return pass_nan(a / b, b, a); }
-template <class T> T rcp(T a) { return pass_nan(T{1} / a, a); }
-template <class T> T sqrt(T a) { return pass_nan(std::sqrt(a), a); }
+template <class T>
+T add(T a, T b) {
+  return pass_nan(a + b, a, b);
+}
+template <class T>
+T sub(T a, T b) {
+  return pass_nan(a - b, a, b);
+}
+template <class T>
+T mul(T a, T b) {
+  return pass_nan(a * b, a, b);
+}
+template <class T>
+T div(T a, T b) {
+  return pass_nan(a / b, b, a);
+}
+template <class T>
+T rcp(T a) {
+  return pass_nan(T{1} / a, a);
+}
+template <class T>
+T sqrt(T a) {
+  return pass_nan(std::sqrt(a), a);
+}
 float fma(float a, float b, float c) { return canonical(__builtin_fmaf(a, b, c)); }
 double fma(double a, double b, double c) { return pass_nan(__builtin_fma(a, b, c), a, c, b); }
-template <class T> T fma_of(T a, T b, T c) { return fma(a, b, c); }
+template <class T>
+T fma_of(T a, T b, T c) {
+  return fma(a, b, c);
+}
 
 // f32 touches the sign bit alone, f64 is an operation that passes NaN on.
 float neg(float a) { return -a; }
 float abs(float a) { return std::fabs(a); }
 double neg(double a) { return pass_nan(-a, a); }
 double abs(double a) { return pass_nan(std::fabs(a), a); }
-template <class T> T neg_of(T a) { return neg(a); }
-template <class T> T abs_of(T a) { return abs(a); }
-template <class T> T copysign(T a, T b) { return std::copysign(b, a); }
+template <class T>
+T neg_of(T a) {
+  return neg(a);
+}
+template <class T>
+T abs_of(T a) {
+  return abs(a);
+}
+template <class T>
+T copysign(T a, T b) {
+  return std::copysign(b, a);
+}
 
 /// -0 is less than +0; a NaN gives the other operand.
-template <class T> T min(T a, T b) {
+template <class T>
+T min(T a, T b) {
   const T lesser = a < b || (a == b && std::signbit(a)) ? a : b;
   return a != a ? pass_nan(b, b) : b != b ? a : lesser;
 }
-template <class T> T max(T a, T b) {
+template <class T>
+T max(T a, T b) {
   const T greater = a > b || (a == b && !std::signbit(a)) ? a : b;
   return a != a ? pass_nan(b, b) : b != b ? a : greater;
 }
-template <class T> T min_nan(T a, T b) { return a != a || b != b ? nan_of<T>() : min(a, b); }
-template <class T> T max_nan(T a, T b) { return a != a || b != b ? nan_of<T>() : max(a, b); }
+template <class T>
+T min_nan(T a, T b) {
+  return a != a || b != b ? nan_of<T>() : min(a, b);
+}
+template <class T>
+T max_nan(T a, T b) {
+  return a != a || b != b ? nan_of<T>() : max(a, b);
+}
 /// The operand of the greater or lesser magnitude decides, with the exclusive or of the signs.
-template <class T, T (*f)(T, T)> T xor_sign(T a, T b) {
+template <class T, T (*f)(T, T)>
+T xor_sign(T a, T b) {
   const T chosen = f(std::fabs(a), std::fabs(b));
   const T magnitude = std::fabs(chosen);  // a NaN stays the NaN that it is
   return std::signbit(a) != std::signbit(b) && magnitude == magnitude ? -magnitude : magnitude;
 }
-template <class T, T (*f)(T, T)> T of_three(T a, T b, T c) { return f(f(a, b), c); }
+template <class T, T (*f)(T, T)>
+T of_three(T a, T b, T c) {
+  return f(f(a, b), c);
+}
 
-template <class T, int Class> bool testp(T a) {
+template <class T, int Class>
+bool testp(T a) {
   constexpr T least = std::numeric_limits<T>::min();
   switch (Class) {
-    case 0: return std::isfinite(a);
-    case 1: return std::isinf(a);
-    case 2: return a == a;
-    case 3: return a != a;
-    case 4: return std::isfinite(a) && (a == 0 || std::fabs(a) >= least);  // the hardware counts zero as normal
-    default: return a != 0 && std::fabs(a) < least;
+    case 0:
+      return std::isfinite(a);
+    case 1:
+      return std::isinf(a);
+    case 2:
+      return a == a;
+    case 3:
+      return a != a;
+    case 4:
+      return std::isfinite(a) && (a == 0 || std::fabs(a) >= least);  // the hardware counts zero as normal
+    default:
+      return a != 0 && std::fabs(a) < least;
   }
 }
 
-template <float (*f)(float, float)> float ftz2(float a, float b) { return flush(f(flush(a), flush(b))); }
+template <float (*f)(float, float)>
+float ftz2(float a, float b) {
+  return flush(f(flush(a), flush(b)));
+}
 // What is below the least normal number before rounding is flushed, even if it rounds to that.
 float mul_ftz(float a, float b) {
   a = flush(a), b = flush(b);
@@ -76,11 +128,21 @@ float div_ftz(float a, float b) {
   a = flush(a), b = flush(b);
   return flush(div(a, b), double{a} / double{b});
 }
-template <float (*f)(float)> float ftz1(float a) { return flush(f(flush(a))); }
-template <float (*f)(float, float)> float sat2(float a, float b) { return saturate(f(a, b)); }
-template <float (*f)(float, float, float)> float sat3(float a, float b, float c) { return saturate(f(a, b, c)); }
+template <float (*f)(float)>
+float ftz1(float a) {
+  return flush(f(flush(a)));
+}
+template <float (*f)(float, float)>
+float sat2(float a, float b) {
+  return saturate(f(a, b));
+}
+template <float (*f)(float, float, float)>
+float sat3(float a, float b, float c) {
+  return saturate(f(a, b, c));
+}
 
-template <float (*f)(float, float), float (*ftz)(float, float)> void add_two(Table& table, const std::string& op) {
+template <float (*f)(float, float), float (*ftz)(float, float)>
+void add_two(Table& table, const std::string& op) {
   for (const char* rounding : {"", ".rn"}) {
     const std::string name = op + rounding;
     table.add(lanes<f>(name + ".f32"), lanes<ftz>(name + ".ftz.f32"), lanes<sat2<f>>(name + ".sat.f32"),
@@ -88,19 +150,23 @@ template <float (*f)(float, float), float (*ftz)(float, float)> void add_two(Tab
   }
 }
 
-template <class T> void add_tests(Table& table, const std::string& type) {
+template <class T>
+void add_tests(Table& table, const std::string& type) {
   table.add(lanes<testp<T, 0>>("testp.finite." + type), lanes<testp<T, 1>>("testp.infinite." + type),
             lanes<testp<T, 2>>("testp.number." + type), lanes<testp<T, 3>>("testp.notanumber." + type),
             lanes<testp<T, 4>>("testp.normal." + type), lanes<testp<T, 5>>("testp.subnormal." + type));
 }
 
-template <float (*f)(float, float)> void add_extreme(Table& table, const std::string& name) {
+template <float (*f)(float, float)>
+void add_extreme(Table& table, const std::string& name) {
   table.add(lanes<f>(name + ".f32"), lanes<ftz2<f>>(name + ".ftz.f32"));
 }
 
-template <float (*f)(float, float)> constexpr Handler kOfThree = LaneWise<&of_three<float, f>, false>::execute;
+template <float (*f)(float, float)>
+constexpr Handler kOfThree = LaneWise<&of_three<float, f>, false>::execute;
 
-template <float (*f)(float, float)> void add_extreme_of_three(Table& table, const std::string& name) {
+template <float (*f)(float, float)>
+void add_extreme_of_three(Table& table, const std::string& name) {
   Entry two = lanes<f>(name + ".f32");
   two.build = [](Decoder& decoder, const ptx::Statement& statement, const Entry& entry) {
     const bool three = statement.operands.size() == 4;
@@ -132,10 +198,11 @@ void add_float(Table& table) {
   for (const std::string rounding : {"", ".rn"})
     table.add(lanes<add<double>>("add" + rounding + ".f64"), lanes<sub<double>>("sub" + rounding + ".f64"),
               lanes<mul<double>>("mul" + rounding + ".f64"));
-  table.add(lanes<div<double>>("div.rn.f64"), lanes<rcp<double>>("rcp.rn.f64"), lanes<sqrt<double>>("sqrt.rn.f64"));
+  table.add(lanes<div<double>>("div.rn.f64"), lanes<rcp<double>>("rcp.rn.f64"),
+            lanes<sqrt<double>>("sqrt.rn.f64"));
   table.add(lanes<neg_of<float>>("neg.f32"), lanes<ftz1<neg_of<float>>>("neg.ftz.f32"),
-            lanes<neg_of<double>>("neg.f64"), lanes<abs_of<float>>("abs.f32"), lanes<ftz1<abs_of<float>>>("abs.ftz.f32"),
-            lanes<abs_of<double>>("abs.f64"),
+            lanes<neg_of<double>>("neg.f64"), lanes<abs_of<float>>("abs.f32"),
+            lanes<ftz1<abs_of<float>>>("abs.ftz.f32"), lanes<abs_of<double>>("abs.f64"),
             lanes<copysign<float>>("copysign.f32"), lanes<copysign<double>>("copysign.f64"));
   add_extreme_of_three<min<float>>(table, "min");
   add_extreme_of_three<max<float>>(table, "max");

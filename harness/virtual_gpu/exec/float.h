@@ -8,15 +8,22 @@
 namespace pkb::virtual_gpu {
 
 /// The NaN that arithmetic of a type gives.
-template <class T> T nan_of();
-template <> inline float nan_of<float>() { return std::bit_cast<float>(0x7fffffffu); }
-template <> inline double nan_of<double>() { return std::bit_cast<double>(0xfff8000000000000ull); }
+template <class T>
+T nan_of();
+template <>
+inline float nan_of<float>() {
+  return std::bit_cast<float>(0x7fffffffu);
+}
+template <>
+inline double nan_of<double>() {
+  return std::bit_cast<double>(0xfff8000000000000ull);
+}
 
 /// f32 results hold no other NaN than 0x7fffffff.
 inline float canonical(float a) { return a != a ? nan_of<float>() : a; }
 
-/// f64 results pass an operand that is NaN on, made quiet. Of several the last named here: b of a sum or product, b then c
-/// of fma, a of a quotient (recorded on an H200).
+/// f64 results pass an operand that is NaN on, made quiet. The last argument that is NaN wins: callers put
+/// them in the order recorded on an H200 (a < b in sums and products, a < c < b in fma, b < a in quotients).
 inline double quiet(double a) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) | 1ull << 51); }
 inline double pass_nan(double result, double a) { return a != a ? quiet(a) : result; }
 inline double pass_nan(double result, double a, double b) { return pass_nan(pass_nan(result, a), b); }

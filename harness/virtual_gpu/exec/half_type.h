@@ -8,8 +8,12 @@
 /// 16-bit floats as bits.
 namespace pkb::virtual_gpu {
 
-struct Half { std::uint16_t bits; };   ///< IEEE binary16
-struct Brain { std::uint16_t bits; };  ///< bfloat16
+struct Half {
+  std::uint16_t bits;
+};  ///< IEEE binary16
+struct Brain {
+  std::uint16_t bits;
+};  ///< bfloat16
 
 inline constexpr std::uint16_t kNan16 = 0x7fff;  ///< what every 16-bit operation gives for NaN
 
@@ -51,11 +55,20 @@ inline std::uint16_t round_to(double value, SmallFormat format, Rounding roundin
   const std::uint64_t half = dropped > 63 ? 2 : 1ull << (dropped - 1);
   bool up = false;
   switch (rounding) {
-    case Rounding::nearest: up = rest > half || (rest == half && (kept & 1) != 0); break;
-    case Rounding::away: up = rest >= half; break;
-    case Rounding::zero: break;
-    case Rounding::down: up = rest != 0 && sign != 0; break;
-    case Rounding::up: up = rest != 0 && sign == 0; break;
+    case Rounding::nearest:
+      up = rest > half || (rest == half && (kept & 1) != 0);
+      break;
+    case Rounding::away:
+      up = rest >= half;
+      break;
+    case Rounding::zero:
+      break;
+    case Rounding::down:
+      up = rest != 0 && sign != 0;
+      break;
+    case Rounding::up:
+      up = rest != 0 && sign == 0;
+      break;
   }
   kept += up ? 1 : 0;
   // `kept` holds the hidden bit of a normal number, which adds one to the exponent field.
@@ -69,11 +82,7 @@ inline std::uint16_t round_to(double value, SmallFormat format, Rounding roundin
   return static_cast<std::uint16_t>(sign | packed);
 }
 
-inline Half to_half(double value, Rounding rounding) {
-  return {round_to(value, kHalfFormat, rounding)};
-}
-inline Brain to_brain(double value, Rounding rounding) {
-  return {round_to(value, kBrainFormat, rounding)};
-}
+inline Half to_half(double value, Rounding rounding) { return {round_to(value, kHalfFormat, rounding)}; }
+inline Brain to_brain(double value, Rounding rounding) { return {round_to(value, kBrainFormat, rounding)}; }
 
 }  // namespace pkb::virtual_gpu

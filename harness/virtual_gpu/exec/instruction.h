@@ -7,11 +7,11 @@
 
 namespace pkb::virtual_gpu {
 
-/// One decoded step; most PTX statements are one. Operands are byte offsets into a warp's register file, where
-/// constants live too, so a handler never asks what kind an operand is.
+/// One decoded step; most PTX statements are one. Operands are byte offsets into a warp's register file,
+/// where constants live too, so a handler never asks what kind an operand is.
 struct alignas(64) Instruction {
   Handler execute = nullptr;
-  Handler inner = nullptr;      ///< what `execute` runs in the lanes where the guard holds
+  Handler inner = nullptr;  ///< what `execute` runs in the lanes where the guard holds
   std::uint32_t d = 0, a = 0, b = 0, c = 0;
   std::uint32_t e = 0;          ///< second destination, or a further source
   std::uint32_t guard = 0;      ///< predicate of a guard or branch

@@ -19,8 +19,10 @@ namespace pkb::virtual_gpu {
 /// How a C++ type lies in a register: `bool` is a predicate, the rest by size.
 template <class T>
 constexpr Slot slot_of() {
-  if constexpr (std::is_same_v<T, bool>) return Slot::predicate;
-  else return sizeof(T) == 8 ? Slot::quad : Slot::word;
+  if constexpr (std::is_same_v<T, bool>)
+    return Slot::predicate;
+  else
+    return sizeof(T) == 8 ? Slot::quad : Slot::word;
 }
 
 template <class T>
@@ -28,9 +30,10 @@ using Stored = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 
 /// Unsigned integer of T's size.
 template <class T>
-using Bits = std::conditional_t<
-    sizeof(T) == 8, std::uint64_t,
-    std::conditional_t<sizeof(T) == 4, std::uint32_t, std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>>;
+using Bits =
+    std::conditional_t<sizeof(T) == 8, std::uint64_t,
+                       std::conditional_t<sizeof(T) == 4, std::uint32_t,
+                                          std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>>;
 
 /// The values of one operand.
 template <class T>
@@ -56,8 +59,10 @@ class Reader<bool> {
 /// As it stands in a register: small integers extended by sign or zeros.
 template <class T>
 Stored<T> stored(T value) {
-  if constexpr (std::is_integral_v<T>) return static_cast<Stored<T>>(value);
-  else return std::bit_cast<Bits<T>>(value);
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<Stored<T>>(value);
+  else
+    return std::bit_cast<Bits<T>>(value);
 }
 
 /// `a` in the lanes of `mask`, else `b`. Arithmetic, since of a condition the compiler makes a branch a lane.
@@ -103,7 +108,9 @@ struct LaneWise<f, Sparse, D (*)(S...)> {
   static_assert(sizeof...(S) <= 4);
   static constexpr std::array<Slot, 5> kSlots = {slot_of<D>(), slot_of<S>()...};
 
-  static void execute(Warp& warp, const Instruction& in) { execute(warp, in, std::index_sequence_for<S...>()); }
+  static void execute(Warp& warp, const Instruction& in) {
+    execute(warp, in, std::index_sequence_for<S...>());
+  }
 
   template <std::size_t... i>
   static void execute(Warp& warp, const Instruction& in, std::index_sequence<i...>) {

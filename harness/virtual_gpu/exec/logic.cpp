@@ -11,33 +11,54 @@ using u16 = std::uint16_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-template <class T> T and_(T a, T b) { return static_cast<T>(a & b); }
-template <class T> T or_(T a, T b) { return static_cast<T>(a | b); }
-template <class T> T xor_(T a, T b) { return static_cast<T>(a ^ b); }
-template <class T> T not_(T a) {
-  if constexpr (std::is_same_v<T, bool>) return !a;
-  else return static_cast<T>(~a);
+template <class T>
+T and_(T a, T b) {
+  return static_cast<T>(a & b);
 }
-template <class T> T cnot(T a) { return a == 0 ? T{1} : T{0}; }
+template <class T>
+T or_(T a, T b) {
+  return static_cast<T>(a | b);
+}
+template <class T>
+T xor_(T a, T b) {
+  return static_cast<T>(a ^ b);
+}
+template <class T>
+T not_(T a) {
+  if constexpr (std::is_same_v<T, bool>)
+    return !a;
+  else
+    return static_cast<T>(~a);
+}
+template <class T>
+T cnot(T a) {
+  return a == 0 ? T{1} : T{0};
+}
 
 /// Shift amounts past the width shift everything out.
-template <class T> T shl(T a, u32 b) {
+template <class T>
+T shl(T a, u32 b) {
   constexpr u32 bits = 8 * sizeof(T);
   return b >= bits ? T{0} : static_cast<T>(a << b);
 }
-template <class T> T shr(T a, u32 b) {
+template <class T>
+T shr(T a, u32 b) {
   constexpr u32 bits = 8 * sizeof(T);
   const u32 amount = b >= bits ? bits - 1 : b;
-  if constexpr (std::is_signed_v<T>) return static_cast<T>(a >> amount);
-  else return b >= bits ? T{0} : static_cast<T>(a >> amount);
+  if constexpr (std::is_signed_v<T>)
+    return static_cast<T>(a >> amount);
+  else
+    return b >= bits ? T{0} : static_cast<T>(a >> amount);
 }
 
 /// Funnel shifts of b:a.
-template <bool Wrap> u32 funnel_left(u32 a, u32 b, u32 c) {
+template <bool Wrap>
+u32 funnel_left(u32 a, u32 b, u32 c) {
   const u32 n = Wrap ? c & 31 : c > 32 ? 32 : c;
   return static_cast<u32>((u64{b} << 32 | a) << n >> 32);
 }
-template <bool Wrap> u32 funnel_right(u32 a, u32 b, u32 c) {
+template <bool Wrap>
+u32 funnel_right(u32 a, u32 b, u32 c) {
   const u32 n = Wrap ? c & 31 : c > 32 ? 32 : c;
   return static_cast<u32>((u64{b} << 32 | a) >> n);
 }
@@ -68,7 +89,8 @@ u32 prmt(u32 a, u32 b, u32 c) {
 }
 
 enum class Permute { f4e, b4e, rc8, ecl, ecr, rc16 };
-template <Permute mode> u32 prmt_mode(u32 a, u32 b, u32 c) {
+template <Permute mode>
+u32 prmt_mode(u32 a, u32 b, u32 c) {
   const u64 bytes = u64{b} << 32 | a;
   const u32 n = c & 3;
   u32 result = 0;
@@ -85,11 +107,13 @@ template <Permute mode> u32 prmt_mode(u32 a, u32 b, u32 c) {
   return result;
 }
 
-template <class T> void add_type(Table& table, const std::string& type) {
+template <class T>
+void add_type(Table& table, const std::string& type) {
   table.add(lanes<and_<T>>("and." + type), lanes<or_<T>>("or." + type), lanes<xor_<T>>("xor." + type),
             lanes<not_<T>>("not." + type));
 }
-template <class T, class Signed> void add_shifts(Table& table, const std::string& width) {
+template <class T, class Signed>
+void add_shifts(Table& table, const std::string& width) {
   table.add(lanes<shl<T>>("shl.b" + width), lanes<shr<T>>("shr.b" + width), lanes<shr<T>>("shr.u" + width),
             lanes<shr<Signed>>("shr.s" + width), lanes<cnot<T>>("cnot.b" + width));
 }

@@ -16,9 +16,11 @@ void Memory::add(Allocation allocation) {
   const std::lock_guard lock(x_mutex);
   auto next = std::make_shared<Snapshot>(*x_snapshot);
   const auto after = std::upper_bound(next->begin(), next->end(), allocation.base, ends_before);
-  const bool overlaps = (after != next->end() && allocation.base + allocation.bytes > after->base) ||
-                        (after != next->begin() && std::prev(after)->base + std::prev(after)->bytes > allocation.base);
-  if (overlaps) throw std::invalid_argument("Memory::add: " + allocation.name + " overlaps another allocation");
+  const bool overlaps =
+      (after != next->end() && allocation.base + allocation.bytes > after->base) ||
+      (after != next->begin() && std::prev(after)->base + std::prev(after)->bytes > allocation.base);
+  if (overlaps)
+    throw std::invalid_argument("Memory::add: " + allocation.name + " overlaps another allocation");
   next->insert(after, std::move(allocation));
   x_snapshot = std::move(next);
   x_generation.fetch_add(1, std::memory_order_release);

@@ -8,7 +8,10 @@
 namespace pkb::virtual_gpu {
 namespace {
 
-template <class T> T copy(T a) { return a; }
+template <class T>
+T copy(T a) {
+  return a;
+}
 std::uint32_t pack_halves(std::uint16_t low, std::uint16_t high) { return std::uint32_t{high} << 16 | low; }
 std::uint64_t pack_words(std::uint32_t low, std::uint32_t high) { return std::uint64_t{high} << 32 | low; }
 std::uint64_t pack_four(std::uint16_t a, std::uint16_t b, std::uint16_t c, std::uint16_t d) {
@@ -97,8 +100,14 @@ void build_move(Decoder& decoder, const ptx::Statement& statement, const Entry&)
   in.a = from;
 }
 
-template <class T, std::uint64_t window> T to_generic(T address) { return static_cast<T>(address + window); }
-template <class T, std::uint64_t window> T from_generic(T address) { return static_cast<T>(address - window); }
+template <class T, std::uint64_t window>
+T to_generic(T address) {
+  return static_cast<T>(address + window);
+}
+template <class T, std::uint64_t window>
+T from_generic(T address) {
+  return static_cast<T>(address - window);
+}
 
 template <class T, std::uint64_t window>
 Handler convert_address(bool to_space) {
@@ -108,21 +117,26 @@ Handler convert_address(bool to_space) {
 template <class T>
 Handler convert_address(ptx::Space space, bool to_space) {
   switch (space) {
-    case ptx::Space::shared: return convert_address<T, kSharedWindow>(to_space);
-    case ptx::Space::local: return convert_address<T, kLocalWindow>(to_space);
-    case ptx::Space::param: return convert_address<T, kParameterWindow>(to_space);
+    case ptx::Space::shared:
+      return convert_address<T, kSharedWindow>(to_space);
+    case ptx::Space::local:
+      return convert_address<T, kLocalWindow>(to_space);
+    case ptx::Space::param:
+      return convert_address<T, kParameterWindow>(to_space);
     case ptx::Space::generic:
     case ptx::Space::global:
-    case ptx::Space::constant: break;
+    case ptx::Space::constant:
+      break;
   }
   return kHandler<copy<T>>;
 }
 
-constexpr std::array<std::string_view, 9> kSpaces = {"global",       "const", "shared", "shared::cta", "shared::cluster",
-                                                     "local", "param", "param::entry", "param::func"};
-constexpr std::array<ptx::Space, 9> kSpaceOf = {
-    ptx::Space::global, ptx::Space::constant, ptx::Space::shared, ptx::Space::shared, ptx::Space::shared,
-    ptx::Space::local,  ptx::Space::param,    ptx::Space::param,  ptx::Space::local};
+constexpr std::array<std::string_view, 9> kSpaces = {"global",      "const",           "shared",
+                                                     "shared::cta", "shared::cluster", "local",
+                                                     "param",       "param::entry",    "param::func"};
+constexpr std::array<ptx::Space, 9> kSpaceOf = {ptx::Space::global, ptx::Space::constant, ptx::Space::shared,
+                                                ptx::Space::shared, ptx::Space::shared,   ptx::Space::local,
+                                                ptx::Space::param,  ptx::Space::param,    ptx::Space::local};
 
 void build_convert_address(Decoder& decoder, const ptx::Statement& statement, const Entry&) {
   Modifiers modifiers(statement.opcode);
@@ -143,7 +157,10 @@ void build_convert_address(Decoder& decoder, const ptx::Statement& statement, co
 }
 
 bool in_global(std::uint64_t address) { return address < kSharedWindow; }
-template <std::uint64_t window> bool in_window(std::uint64_t address) { return address - window < kSharedWindow; }
+template <std::uint64_t window>
+bool in_window(std::uint64_t address) {
+  return address - window < kSharedWindow;
+}
 bool nowhere(std::uint64_t) { return false; }
 
 }  // namespace

@@ -24,8 +24,9 @@ std::vector<Probe> probes();
 inline constexpr std::uint32_t kProbeInputs = 2048;
 /// Operand `which` (0 to 3) of all inputs, one 64-bit pattern each.
 std::vector<std::uint64_t> probe_inputs(Kind kind, int which);
-/// A module with one kernel a probe, which maps thread i's operands, taken from up to four arrays, to results[i]:
-/// parameters results, a, b, c, d. Kernels are named k0, k1...; launch kProbeInputs / 128 blocks of 128.
+/// A module with one kernel a probe, which maps thread i's operands, taken from up to four arrays, to
+/// results[i]: parameters results, a, b, c, d. Kernels are named k0, k1...; launch kProbeInputs / 128 blocks
+/// of 128.
 std::string probe_module(const std::vector<Probe>& probes);
 /// FNV-1a over results.
 std::uint64_t digest(const std::vector<std::uint64_t>& results);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs every probe on the machine's GPU and prints "name digest" lines for testdata/probes_h200.txt; on standard
-// error, what the virtual GPU does otherwise. Needs only the driver, which it loads when started.
+// Runs every probe on the machine's GPU and prints "name digest" lines for testdata/probes_h200.txt; on
+// standard error, what the virtual GPU does otherwise. Needs only the driver, which it loads when started.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -61,8 +61,8 @@ int main() {
   const auto upload = driver.call<int(std::uint64_t, const void*, std::size_t)>("cuMemcpyHtoD_v2");
   const auto download = driver.call<int(void*, std::uint64_t, std::size_t)>("cuMemcpyDtoH_v2");
   const auto find = driver.call<int(void**, void*, const char*)>("cuModuleGetFunction");
-  const auto launch = driver.call<int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
-                                      void**, void**)>("cuLaunchKernel");
+  const auto launch = driver.call<int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                      unsigned, void*, void**, void**)>("cuLaunchKernel");
   constexpr std::size_t kBytes = 8 * kProbeInputs;
   std::map<std::pair<Kind, int>, std::uint64_t> inputs;
   std::uint64_t out = 0;
@@ -101,6 +101,7 @@ int main() {
         examples += fmt::format("{:x} ", probe_inputs(probe.from[k], static_cast<int>(k))[i]);
       examples += fmt::format("-> {:x}, not {:x};", real[i], ours[i]);
     }
-    if (different != 0) std::fprintf(stderr, "%s: %zu differ:%s\n", probe.name.c_str(), different, examples.c_str());
+    if (different != 0)
+      std::fprintf(stderr, "%s: %zu differ:%s\n", probe.name.c_str(), different, examples.c_str());
   }
 }

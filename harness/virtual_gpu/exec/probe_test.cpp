@@ -18,7 +18,8 @@ std::unordered_map<std::string, std::string> recorded() {
   std::ifstream file(PKB_PROBE_DIGESTS);
   std::unordered_map<std::string, std::string> digests;
   for (std::string line; std::getline(file, line);)
-    if (const auto space = line.rfind(' '); line[0] != '#') digests[line.substr(0, space)] = line.substr(space + 1);
+    if (const auto space = line.rfind(' '); line[0] != '#')
+      digests[line.substr(0, space)] = line.substr(space + 1);
   return digests;
 }
 

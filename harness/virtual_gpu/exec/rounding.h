@@ -7,11 +7,12 @@
 
 #include "harness/virtual_gpu/exec/half_type.h"
 
-/// Correct rounding by way of a wider type that is rounded to odd: an inexact result gets an odd last bit, so that
-/// rounding it once more, in any direction, is as good as rounding once.
+/// Correct rounding by way of a wider type that is rounded to odd: an inexact result gets an odd last bit, so
+/// that rounding it once more, in any direction, is as good as rounding once.
 namespace pkb::virtual_gpu {
 
-/// The double nearest to a value, `error` = value - nearest being exact or at least of the right sign -> to odd.
+/// The double nearest to a value, `error` = value - nearest being exact or at least of the right sign -> to
+/// odd.
 inline double to_odd(double nearest, double error) {
   auto bits = std::bit_cast<std::uint64_t>(nearest);
   const bool inexact = error > 0 || error < 0;  // infinite operands make it NaN
@@ -59,10 +60,17 @@ inline float to_float(double value, Rounding rounding) {
   const bool too_far = std::fabs(back) > std::fabs(value);
   switch (rounding) {
     case Rounding::nearest:
-    case Rounding::away: break;
-    case Rounding::zero: bits -= too_far ? 1 : 0; break;
-    case Rounding::down: bits += back > value ? (too_far ? ~0u : 1u) : 0; break;
-    case Rounding::up: bits += back < value ? (too_far ? ~0u : 1u) : 0; break;
+    case Rounding::away:
+      break;
+    case Rounding::zero:
+      bits -= too_far ? 1 : 0;
+      break;
+    case Rounding::down:
+      bits += back > value ? (too_far ? ~0u : 1u) : 0;
+      break;
+    case Rounding::up:
+      bits += back < value ? (too_far ? ~0u : 1u) : 0;
+      break;
   }
   return std::bit_cast<float>(bits);
 }
@@ -73,7 +81,8 @@ inline Half to_half(float value) {
   const std::uint32_t magnitude = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000u;
   const std::uint32_t normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1)) >> 13;
   // Adding 1/2 rounds at 2^-24, the unit of subnormal halves.
-  const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
+  const std::uint32_t subnormal =
+      std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
   std::uint32_t result = magnitude < 0x38800000u ? subnormal : normal;
   result = magnitude >= 0x477ff000u ? 0x7c00u : result;
   result |= sign;
@@ -86,8 +95,15 @@ inline Brain to_brain(float value) {
   return {static_cast<std::uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? kNan16 : rounded)};
 }
 
-template <class H> H rounded(float value);
-template <> inline Half rounded<Half>(float value) { return to_half(value); }
-template <> inline Brain rounded<Brain>(float value) { return to_brain(value); }
+template <class H>
+H rounded(float value);
+template <>
+inline Half rounded<Half>(float value) {
+  return to_half(value);
+}
+template <>
+inline Brain rounded<Brain>(float value) {
+  return to_brain(value);
+}
 
 }  // namespace pkb::virtual_gpu

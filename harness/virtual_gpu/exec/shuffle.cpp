@@ -6,8 +6,8 @@
 
 #include "harness/virtual_gpu/exec/lanes.h"
 
-// shfl, vote, match, redux, activemask, elect (PTX ISA 9.7.9.5, 9.7.13): all wait for the threads of their member
-// mask first.
+// shfl, vote, match, redux, activemask, elect (PTX ISA 9.7.9.5, 9.7.13): all wait for the threads of their
+// member mask first.
 namespace pkb::virtual_gpu {
 namespace {
 
@@ -40,10 +40,22 @@ void shuffle(Warp& warp, const Instruction& in) {
     int source = 0;
     bool inside = false;
     switch (mode) {
-      case Shuffle::up: source = lane - distance; inside = source >= last; break;
-      case Shuffle::down: source = lane + distance; inside = source <= last; break;
-      case Shuffle::bfly: source = lane ^ distance; inside = source <= last; break;
-      case Shuffle::idx: source = first | (distance & ~segment); inside = source <= last; break;
+      case Shuffle::up:
+        source = lane - distance;
+        inside = source >= last;
+        break;
+      case Shuffle::down:
+        source = lane + distance;
+        inside = source <= last;
+        break;
+      case Shuffle::bfly:
+        source = lane ^ distance;
+        inside = source <= last;
+        break;
+      case Shuffle::idx:
+        source = first | (distance & ~segment);
+        inside = source <= last;
+        break;
     }
     from[lane] = values[inside ? source : lane];
     found |= static_cast<Word>(inside) << lane;
@@ -84,7 +96,9 @@ void vote(Warp& warp, const Instruction& in) {
   if constexpr (mode == Vote::ballot) {
     write<Word>(warp, in.d, [&](int) { return holds; });
   } else {
-    const bool result = mode == Vote::all ? holds == lanes : mode == Vote::any ? holds != 0 : holds == 0 || holds == lanes;
+    const bool result = mode == Vote::all   ? holds == lanes
+                        : mode == Vote::any ? holds != 0
+                                            : holds == 0 || holds == lanes;
     write<bool>(warp, in.d, [&](int) { return result; });
   }
 }
@@ -98,7 +112,8 @@ void match(Warp& warp, const Instruction& in) {
   std::array<T, kLanes> values;
   std::copy_n(warp.at<T>(in.a), kLanes, values.begin());
   std::array<Word, kLanes> equal{};
-  for_lanes(lanes, [&](int i) { for_lanes(lanes, [&](int j) { equal[i] |= Word{values[i] == values[j]} << j; }); });
+  for_lanes(lanes,
+            [&](int i) { for_lanes(lanes, [&](int j) { equal[i] |= Word{values[i] == values[j]} << j; }); });
   if constexpr (all) {
     const bool same = lanes == 0 || equal[std::countr_zero(lanes)] == lanes;
     write<Word>(warp, in.d, [&](int) { return same ? lanes : 0; });
@@ -123,9 +138,18 @@ void redux(Warp& warp, const Instruction& in) {
   write<T>(warp, in.d, [&](int) { return result; });
 }
 
-template <class T> T add(T a, T b) { return static_cast<T>(static_cast<Word>(a) + static_cast<Word>(b)); }
-template <class T> T min(T a, T b) { return std::min(a, b); }
-template <class T> T max(T a, T b) { return std::max(a, b); }
+template <class T>
+T add(T a, T b) {
+  return static_cast<T>(static_cast<Word>(a) + static_cast<Word>(b));
+}
+template <class T>
+T min(T a, T b) {
+  return std::min(a, b);
+}
+template <class T>
+T max(T a, T b) {
+  return std::max(a, b);
+}
 Word and_(Word a, Word b) { return a & b; }
 Word or_(Word a, Word b) { return a | b; }
 Word xor_(Word a, Word b) { return a ^ b; }
@@ -155,7 +179,8 @@ void build_collective(Decoder& decoder, const ptx::Statement& statement, const E
   const bool two = operands[0].kind == ptx::Operand::Kind::pair;
   const std::uint32_t second = two ? decoder.destination(operands[0].elements.at(1), Slot::predicate)
                                    : decoder.temporary(Slot::predicate);
-  const std::uint32_t to = decoder.destination(two ? operands[0].elements.at(0) : operands[0], entry.slots[0]);
+  const std::uint32_t to =
+      decoder.destination(two ? operands[0].elements.at(0) : operands[0], entry.slots[0]);
   Instruction& in = decoder.emit_control(entry.handler);
   in.d = to;
   in.e = second;

@@ -10,8 +10,8 @@
 #include "harness/virtual_gpu/exec/decode.h"
 #include "harness/virtual_gpu/exec/warp.h"
 
-/// State spaces as the memory instructions see them. A memory instruction's fields: `a` the offset of the addresses,
-/// `immediate` what is added to them, `target` its number among Kernel::memory_accesses.
+/// State spaces as the memory instructions see them. A memory instruction's fields: `a` the offset of the
+/// addresses, `immediate` what is added to them, `target` its number among Kernel::memory_accesses.
 namespace pkb::virtual_gpu {
 
 enum class Access : std::uint8_t { read, write };
@@ -21,17 +21,18 @@ inline constexpr std::uint8_t kStrong = 1;  ///< Instruction::flags: volatile, r
 /// Which space an address belongs to; a generic address by its window.
 enum class Where : std::uint8_t { global, shared, local, parameter };
 
-/// Host address of one lane's `bytes` bytes, or null after a fault of `warp`. Knows every space and case; what the
-/// fast paths refuse comes here.
+/// Host address of one lane's `bytes` bytes, or null after a fault of `warp`. Knows every space and case;
+/// what the fast paths refuse comes here.
 std::byte* lane_address(Warp& warp, const Instruction& in, int lane, ptx::Space space, std::uint64_t address,
                         std::uint64_t bytes, Access access);
 
-/// A space's fast path: `map` gives the host address of [first, first + extent) if all of that may be accessed and
-/// lies together, else null. `account` counts the bytes moved.
+/// A space's fast path: `map` gives the host address of [first, first + extent) if all of that may be
+/// accessed and lies together, else null. `account` counts the bytes moved.
 struct GlobalSpace {
   static constexpr ptx::Space kSpace = ptx::Space::global;
   using Address = std::uint64_t;
-  static std::byte* map(Warp& warp, const Instruction& in, std::uint64_t first, std::uint64_t extent, Access access) {
+  static std::byte* map(Warp& warp, const Instruction& in, std::uint64_t first, std::uint64_t extent,
+                        Access access) {
     return warp.block().global(static_cast<std::uint32_t>(in.target), first, extent, access == Access::write);
   }
   static void account(Warp& warp, const Instruction& in, std::uint64_t, std::uint64_t bytes, Access access) {
@@ -45,7 +46,8 @@ struct SharedSpace {
   using Address = A;
   static std::byte* map(Warp& warp, const Instruction&, std::uint64_t first, std::uint64_t extent, Access) {
     BlockState& block = warp.block();
-    return first <= block.shared_bytes() && extent <= block.shared_bytes() - first ? block.shared() + first : nullptr;
+    return first <= block.shared_bytes() && extent <= block.shared_bytes() - first ? block.shared() + first
+                                                                                   : nullptr;
   }
   static void account(Warp& warp, const Instruction&, std::uint64_t, std::uint64_t bytes, Access access) {
     warp.block().count_shared(bytes, access == Access::write);
@@ -55,13 +57,15 @@ struct SharedSpace {
 struct GenericSpace {
   static constexpr ptx::Space kSpace = ptx::Space::generic;
   using Address = std::uint64_t;
-  static std::byte* map(Warp& warp, const Instruction& in, std::uint64_t first, std::uint64_t extent, Access access) {
+  static std::byte* map(Warp& warp, const Instruction& in, std::uint64_t first, std::uint64_t extent,
+                        Access access) {
     if (first < kSharedWindow) return GlobalSpace::map(warp, in, first, extent, access);
     if (first - kSharedWindow < kSharedWindow)
       return SharedSpace<std::uint64_t>::map(warp, in, first - kSharedWindow, extent, access);
     return nullptr;
   }
-  static void account(Warp& warp, const Instruction& in, std::uint64_t first, std::uint64_t bytes, Access access) {
+  static void account(Warp& warp, const Instruction& in, std::uint64_t first, std::uint64_t bytes,
+                      Access access) {
     if (first < kSharedWindow)
       GlobalSpace::account(warp, in, first, bytes, access);
     else
@@ -102,8 +106,10 @@ class Accesses {
   }
 
   /// Null after a fault.
-  std::byte* operator()(Warp& warp, const Instruction& in, int lane, std::uint64_t bytes, Access access) const {
-    if (x_base != nullptr) [[likely]] return x_base + (at(lane) - x_first);
+  std::byte* operator()(Warp& warp, const Instruction& in, int lane, std::uint64_t bytes,
+                        Access access) const {
+    if (x_base != nullptr) [[likely]]
+      return x_base + (at(lane) - x_first);
     return lane_address(warp, in, lane, Space::kSpace, at(lane), bytes, access);
   }
 
@@ -133,9 +139,12 @@ Handler in_space(const Place& place) {
   using Quad = std::uint64_t;
   switch (place.space) {
     case ptx::Space::global:
-    case ptx::Space::constant: return quad ? Select<GlobalSpace>::handler : nullptr;
-    case ptx::Space::generic: return quad ? Select<GenericSpace>::handler : nullptr;
-    case ptx::Space::shared: return quad ? Select<SharedSpace<Quad>>::handler : Select<SharedSpace<Word>>::handler;
+    case ptx::Space::constant:
+      return quad ? Select<GlobalSpace>::handler : nullptr;
+    case ptx::Space::generic:
+      return quad ? Select<GenericSpace>::handler : nullptr;
+    case ptx::Space::shared:
+      return quad ? Select<SharedSpace<Quad>>::handler : Select<SharedSpace<Word>>::handler;
     case ptx::Space::local:
       return quad ? Select<SlowSpace<Quad, ptx::Space::local>>::handler
                   : Select<SlowSpace<Word, ptx::Space::local>>::handler;

@@ -64,19 +64,32 @@ void clock(Warp& warp, const Instruction& in) {
 using Word = std::uint32_t;
 using Quad = std::uint64_t;
 
-template <std::uint32_t Dim3::*axis> Word threads(const Warp& warp) { return block_size(warp).*axis; }
-template <std::uint32_t Dim3::*axis> Word block_index(const Warp& warp) { return warp.block().index().*axis; }
-template <std::uint32_t Dim3::*axis> Word blocks(const Warp& warp) { return warp.block().launch().grid.*axis; }
-template <std::uint32_t Dim3::*axis> Word cluster_size(const Warp& warp) {
+template <std::uint32_t Dim3::*axis>
+Word threads(const Warp& warp) {
+  return block_size(warp).*axis;
+}
+template <std::uint32_t Dim3::*axis>
+Word block_index(const Warp& warp) {
+  return warp.block().index().*axis;
+}
+template <std::uint32_t Dim3::*axis>
+Word blocks(const Warp& warp) {
+  return warp.block().launch().grid.*axis;
+}
+template <std::uint32_t Dim3::*axis>
+Word cluster_size(const Warp& warp) {
   return std::max(warp.block().launch().cluster.*axis, 1u);
 }
-template <std::uint32_t Dim3::*axis> Word cluster_index(const Warp& warp) {
+template <std::uint32_t Dim3::*axis>
+Word cluster_index(const Warp& warp) {
   return block_index<axis>(warp) / cluster_size<axis>(warp);
 }
-template <std::uint32_t Dim3::*axis> Word clusters(const Warp& warp) {
+template <std::uint32_t Dim3::*axis>
+Word clusters(const Warp& warp) {
   return blocks<axis>(warp) / cluster_size<axis>(warp);
 }
-template <std::uint32_t Dim3::*axis> Word block_in_cluster(const Warp& warp) {
+template <std::uint32_t Dim3::*axis>
+Word block_in_cluster(const Warp& warp) {
   return block_index<axis>(warp) % cluster_size<axis>(warp);
 }
 Word blocks_of_cluster(const Warp& warp) {
@@ -93,7 +106,9 @@ Word warps(const Warp& warp) { return (warp.block().thread_count() + kLanes - 1)
 Word sm(const Warp& warp) { return warp.block().sm(); }
 Word sms(const Warp& warp) { return warp.block().launch().sm_count; }
 Quad grid(const Warp& warp) { return warp.block().launch().id; }
-Word workspace_high(const Warp& warp) { return static_cast<Word>(warp.block().launch().grid_workspace >> 32); }
+Word workspace_high(const Warp& warp) {
+  return static_cast<Word>(warp.block().launch().grid_workspace >> 32);
+}
 Word workspace_low(const Warp& warp) { return static_cast<Word>(warp.block().launch().grid_workspace); }
 Word total_shared(const Warp& warp) { return static_cast<Word>(warp.block().shared_bytes()); }
 Word dynamic_shared(const Warp& warp) { return warp.block().launch().dynamic_shared; }
@@ -102,7 +117,8 @@ Word warp_size(const Warp&) { return kLanes; }
 
 std::uint64_t nanoseconds() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                        std::chrono::system_clock::now().time_since_epoch()).count());
+                                        std::chrono::system_clock::now().time_since_epoch())
+                                        .count());
 }
 // There are no cycles here; one a nanosecond lets time-outs of kernels work.
 Quad ticks(const Warp&) { return nanoseconds(); }

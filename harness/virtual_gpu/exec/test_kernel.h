@@ -16,7 +16,8 @@
 /// Runs PTX snippets on one block, for tests.
 namespace pkb::virtual_gpu {
 
-/// A kernel `k` with one pointer parameter in %rd0, registers of every type and thread index %r0; the body follows.
+/// A kernel `k` with one pointer parameter in %rd0, registers of every type and thread index %r0; the body
+/// follows.
 inline std::string kernel_text(const std::string& body) {
   return fmt::format(R"(.version 9.0
 .target sm_90a
@@ -34,7 +35,8 @@ mov.u32 %r0, %tid.x;
 {}
 ret;
 }}
-)", body);
+)",
+                     body);
 }
 
 /// One block and its memory.
@@ -57,7 +59,9 @@ class TestRun {
   }
   std::uint32_t& word(std::size_t index) { return x_words[index]; }
   float real(std::size_t index) { return std::bit_cast<float>(x_words[index]); }
-  std::uint64_t quad(std::size_t index) { return std::uint64_t{x_words[2 * index + 1]} << 32 | x_words[2 * index]; }
+  std::uint64_t quad(std::size_t index) {
+    return std::uint64_t{x_words[2 * index + 1]} << 32 | x_words[2 * index];
+  }
   Launch& launch() { return x_launch; }
   Memory& memory() { return x_memory; }
   Block& block() {

@@ -12,8 +12,8 @@
 namespace pkb::virtual_gpu {
 namespace {
 
-constexpr std::size_t kChunk = 64;                  // compared at once when looking for a polling warp
-constexpr std::uint64_t kLocalLimit = 1ull << 22;   // bytes a thread; the hardware's is 512 KiB
+constexpr std::size_t kChunk = 64;                 // compared at once when looking for a polling warp
+constexpr std::uint64_t kLocalLimit = 1ull << 22;  // bytes a thread; the hardware's is 512 KiB
 constexpr std::uintptr_t kFar = ~std::uintptr_t{0};
 
 void fill_constants(std::byte* registers, const Kernel::Function& function) {
@@ -288,7 +288,8 @@ void Warp::remember() {
   if (!one_frame) return;  // other frames' registers would count too; such a warp only uses up its budget
   for (const Frame* frame = x_frame; frame != nullptr; frame = frame->caller) {
     const Kernel::Function& function = x_block->kernel().functions[frame->function];
-    snapshot.registers.push_back({frame, {frame->registers, frame->registers + function.register_image_offset}});
+    snapshot.registers.push_back(
+        {frame, {frame->registers, frame->registers + function.register_image_offset}});
   }
 }
 

@@ -27,12 +27,12 @@ inline constexpr std::uint32_t kAllLanes = ~0u;
 /// A function's registers in one activation. Fragments of a warp share a frame when they entered it together.
 struct Frame {
   std::byte* registers = nullptr;
-  std::uint64_t local_base = 0;            ///< where its local variables start in each thread's local memory
-  std::uint32_t function = 0;              ///< index into Kernel::functions
-  std::uint32_t depth = 0;                 ///< calls below it
-  const Instruction* call = nullptr;       ///< that made it; null for the kernel itself
+  std::uint64_t local_base = 0;       ///< where its local variables start in each thread's local memory
+  std::uint32_t function = 0;         ///< index into Kernel::functions
+  std::uint32_t depth = 0;            ///< calls below it
+  const Instruction* call = nullptr;  ///< that made it; null for the kernel itself
   Frame* caller = nullptr;
-  std::uint32_t lanes = 0;                 ///< that have not returned from it
+  std::uint32_t lanes = 0;  ///< that have not returned from it
   AlignedBytes storage;
 };
 
@@ -52,8 +52,9 @@ struct Fragment {
 };
 
 /// 32 threads that execute together where they can. Its threads form fragments, of which the one least far in
-/// the code runs (the code stands in thread-frontier order) and takes in others as it reaches them. A fragment
-/// that keeps looping gives way to the others now and then, so threads that wait for each other make progress.
+/// the code runs (the code stands in thread-frontier order) and takes in others as it reaches them. A
+/// fragment that keeps looping gives way to the others now and then, so threads that wait for each other make
+/// progress.
 class Warp {
  public:
   enum class Stop : std::uint8_t {
@@ -174,8 +175,8 @@ class Warp {
       std::vector<std::byte> bytes;
     };
     std::vector<Registers> registers;  ///< of the frame and of all that called it
-    std::size_t differs_at = 0;  ///< where the last comparison failed: loop counters show there again
-    std::uint64_t next = 0;      ///< value of x_quiet at which the next snapshot is due
+    std::size_t differs_at = 0;        ///< where the last comparison failed: loop counters show there again
+    std::uint64_t next = 0;            ///< value of x_quiet at which the next snapshot is due
   };
 
   static constexpr std::uint32_t kPatience = 4096;

@@ -24,7 +24,8 @@ TEST(Divergence, BothSidesOfAnIfRunAndMeetAgain) {
     mul.lo.u32 %r2, %r0, 3;
     join:
     activemask.b32 %r3;
-    xor.b32 %r2, %r2, %r3;)" + store("%r2")));
+    xor.b32 %r2, %r2, %r3;)" +
+                          store("%r2")));
   ASSERT_EQ(run.run(), Block::Outcome::finished);
   for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(run.word(i) ^ ~0u, i < 10 ? 3 * i : i + 1000) << i;
 }
@@ -40,7 +41,8 @@ TEST(Divergence, LoopsOfDifferentLengthConverge) {
     @%p1 bra loop;
     activemask.b32 %r4;
     setp.ne.u32 %p2, %r4, -1;
-    @%p2 mov.u32 %r2, 77777;)" + store("%r2")));
+    @%p2 mov.u32 %r2, 77777;)" +
+                          store("%r2")));
   ASSERT_EQ(run.run(), Block::Outcome::finished);
   for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(run.word(i), i * (i + 1) / 2) << i;
 }
@@ -84,7 +86,8 @@ TEST(Divergence, LanesWhoseGuardFailsKeepTheirValue) {
     and.b32 %r3, %r0, 1;
     setp.eq.u32 %p1, %r3, 0;
     @!%p1 mov.u32 %r2, 9;
-    @%p1 add.f32 %f1, 0f3F800000, 0f40000000;)" + store("%r2")));
+    @%p1 add.f32 %f1, 0f3F800000, 0f40000000;)" +
+                          store("%r2")));
   ASSERT_EQ(run.run(), Block::Outcome::finished);
   for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(run.word(i), i % 2 == 0 ? 7u : 9u);
 }
@@ -96,7 +99,8 @@ TEST(Divergence, ShuffleWaitsForAllItsMembers) {
     @%p1 bra low;
     add.u32 %r2, %r0, 100;
     low:
-    shfl.sync.bfly.b32 %r3|%p2, %r2, 31, 31, -1;)" + store("%r3")));
+    shfl.sync.bfly.b32 %r3|%p2, %r2, 31, 31, -1;)" +
+                          store("%r3")));
   ASSERT_EQ(run.run(), Block::Outcome::finished);
   for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(run.word(i), 31 - i < 16 ? 31 - i : 131 - i);
 }
@@ -163,7 +167,9 @@ TEST(Barriers, ThreadsThatExitedCountAsArrived) {
     atom.global.add.u32 %r2, [%rd0], 1;
     bar.sync 0;
     ld.global.u32 %r3, [%rd0];
-    add.s64 %rd0, %rd0, 4;)" + store("%r3")), 96);
+    add.s64 %rd0, %rd0, 4;)" +
+                          store("%r3")),
+              96);
   ASSERT_EQ(run.run(), Block::Outcome::finished);
   for (std::uint32_t i = 0; i < 70; ++i) EXPECT_EQ(run.word(1 + i), 70u);
   EXPECT_EQ(run.word(1 + 70), 0u);
@@ -185,7 +191,8 @@ TEST(Barriers, NamedBarriersCountWarps) {
     bar.sync 3, 64;
     ld.shared.u32 %r3, [box];
     st.global.u32 [%rd0], %r3;
-    bystander:)"), 96);
+    bystander:)"),
+              96);
   ASSERT_EQ(run.run(), Block::Outcome::finished);
   EXPECT_EQ(run.word(0), 42u);
 }
@@ -199,7 +206,9 @@ TEST(Barriers, ReductionsReachEveryThread) {
     selp.u32 %r3, 1000, 0, %p2;
     selp.u32 %r4, 100, 0, %p3;
     add.u32 %r2, %r2, %r3;
-    add.u32 %r2, %r2, %r4;)" + store("%r2")), 64);
+    add.u32 %r2, %r2, %r4;)" +
+                          store("%r2")),
+              64);
   ASSERT_EQ(run.run(), Block::Outcome::finished);
   for (std::uint32_t i = 0; i < 64; ++i) EXPECT_EQ(run.word(i), 140u);
 }
@@ -209,7 +218,8 @@ TEST(Barriers, WaitingForNobodyIsAFault) {
   ASSERT_EQ(run.run(), Block::Outcome::fault);
   EXPECT_EQ(run.block().fault().kind, Fault::Kind::barrier_divergence);
   EXPECT_EQ(to_string(run.block().fault()),
-            "kernel k, block (0,0,0), thread (0,0,0): no thread of the block can go on: 32 threads wait at barrier 1");
+            "kernel k, block (0,0,0), thread (0,0,0): no thread of the block can go on: 32 threads wait at "
+            "barrier 1");
 }
 
 constexpr const char* kPoll = R"(
@@ -231,9 +241,12 @@ TEST(Polling, IsReportedUntilMemoryChanges) {
 }
 
 TEST(Polling, ThreadsAtABarrierBesidePollingOnes) {
-  TestRun run(kernel_text(std::string("setp.ge.u32 %p2, %r0, 32;\n@%p2 bra meet;") + kPoll + "meet:\nbar.sync 0;"), 64);
+  TestRun run(
+      kernel_text(std::string("setp.ge.u32 %p2, %r0, 32;\n@%p2 bra meet;") + kPoll + "meet:\nbar.sync 0;"),
+      64);
   EXPECT_EQ(run.run(), Block::Outcome::polling);
-  EXPECT_EQ(run.block().waits(), (std::vector<std::string>{"32 threads poll", "32 threads wait at barrier 0"}));
+  EXPECT_EQ(run.block().waits(),
+            (std::vector<std::string>{"32 threads poll", "32 threads wait at barrier 0"}));
   run.word(0) = 3;
   EXPECT_EQ(run.run(), Block::Outcome::finished);
 }
@@ -245,7 +258,8 @@ TEST(Polling, CasLoopsAndSleepsPollToo) {
     membar.sys;
     atom.global.cas.b32 %r2, [%rd0], 1, 2;
     setp.ne.u32 %p1, %r2, 1;
-    @%p1 bra wait;)"), 1);
+    @%p1 bra wait;)"),
+              1);
   EXPECT_EQ(run.run(), Block::Outcome::polling);
   run.word(0) = 1;
   EXPECT_EQ(run.run(), Block::Outcome::finished);
@@ -253,10 +267,12 @@ TEST(Polling, CasLoopsAndSleepsPollToo) {
 }
 
 TEST(Polling, CountingWritingAndClocksAreNot) {
-  for (const char* body : {"add.u32 %r3, %r3, 1;", "st.global.u32 [%rd0+8], 0;", "atom.global.add.u32 %r4, [%rd0+8], 1;",
-                           "mov.u64 %rd5, %clock64;"}) {
-    TestRun run(kernel_text(fmt::format("wait:\n{}\nld.volatile.global.u32 %r2, [%rd0];\nsetp.eq.u32 %p1, %r2, 0;\n"
-                                        "@%p1 bra wait;\nst.global.u32 [%rd0+4], %r3;", body)));
+  for (const char* body : {"add.u32 %r3, %r3, 1;", "st.global.u32 [%rd0+8], 0;",
+                           "atom.global.add.u32 %r4, [%rd0+8], 1;", "mov.u64 %rd5, %clock64;"}) {
+    TestRun run(
+        kernel_text(fmt::format("wait:\n{}\nld.volatile.global.u32 %r2, [%rd0];\nsetp.eq.u32 %p1, %r2, 0;\n"
+                                "@%p1 bra wait;\nst.global.u32 [%rd0+4], %r3;",
+                                body)));
     EXPECT_EQ(run.block().run(100000), Block::Outcome::budget) << body;
     run.word(0) = 1;
     EXPECT_EQ(run.run(), Block::Outcome::finished) << body;
@@ -295,7 +311,9 @@ TEST(Seeds, ShuffledSchedulesGiveTheSameSums) {
       bar.sync 0;
       xor.b32 %r1, %r1, 508;
       add.u32 %r3, %r2, %r1;
-      ld.shared.u32 %r4, [%r3];)" + store("%r4")), 128);
+      ld.shared.u32 %r4, [%r3];)" +
+                            store("%r4")),
+                128);
     ASSERT_EQ(run.run(seed), Block::Outcome::finished);
     for (std::uint32_t i = 0; i < 128; ++i) EXPECT_EQ(run.word(i), 127 - i);
   }
