@@ -33,6 +33,9 @@ std::string position(std::int64_t index, std::span<const std::int64_t> shape) {
   return fmt::format("[{}]", fmt::join(coordinates, ", "));
 }
 
+/// NaN without the sign that some machines print.
+std::string number(double value) { return std::isnan(value) ? "nan" : fmt::format("{}", value); }
+
 void require(bool condition, std::string_view name, const char* what) {
   if (!condition) throw std::invalid_argument(fmt::format("check of {}: {}", name, what));
 }
@@ -131,7 +134,7 @@ Result compare(const problem::Check& check, const Output& output) {
   if (result.passes()) return result;
   result.text = fmt::format("{}: {} of {} elements {}, first {}: got {}, golden {}", output.name,
                             result.mismatches, result.count, result.bound > 0 ? "out of bounds" : "differ",
-                            position(result.first, output.shape), result.got, result.golden);
+                            position(result.first, output.shape), number(result.got), number(result.golden));
   if (result.bound > 0) result.text += fmt::format(", bound {:.3g}", result.bound);
   if (result.unwritten > 0) result.text += fmt::format("; {} of them were never written", result.unwritten);
   return result;

@@ -49,7 +49,6 @@ nlohmann::json description(const PreparedJob& prepared, const candidate::Compile
       {"dtype", name_of(job.dtype)},
       {"device", name_of(job.device)},
       {"chip", job.device == launch::Device::virtual_gpu ? nlohmann::json(job.chip) : nlohmann::json()},
-      {"trials", job.trials},
       {"seed", job.seed},
       {"schedules", job.schedules},
       {"sandbox", name_of(job.sandbox)},
@@ -99,9 +98,9 @@ void print(const nlohmann::json& result, const PreparedJob& prepared, const std:
   fmt::print("{}", diagnosis_lines(result));
   if (verdict == name_of(Verdict::compile_error))
     fmt::print("{}", result.at("compile").at("text").get<std::string>());
-  for (const auto& note : result.value("notes", std::vector<std::string>{})) fmt::print("note: {}\n", note);
+  if (const auto mps = result.value("mps", ""); !mps.empty()) fmt::print("{}\n", mps);
   if (prepared.job.device != launch::Device::cuda) fmt::print("{}", cannot_tell(prepared.job.device));
-  if (options.verbose) fmt::print("{}", phase_table(result.at("phases")));
+  if (options.verbose) fmt::print("{}{}", output_lines(result), phase_table(result.at("phases")));
   fmt::print("result: {}\n", file.string());
 }
 
@@ -112,6 +111,8 @@ Exit evaluate(const EvalOptions& options) {
       options.out.empty() ? prepared.installation.results() : std::filesystem::path(options.out);
   store::require_writable(out);
 
+  auto progress = std::make_unique<ProgressLine>(!options.json);
+  progress->show("compiling");
   auto start = Clock::now();
   const candidate::CompileResult compiled = candidate::compile(compile_request(prepared, options.file));
   nlohmann::json phases = {{"compile", milliseconds_since(start)}};
@@ -119,7 +120,8 @@ Exit evaluate(const EvalOptions& options) {
   if (compiled.ok) {
     start = Clock::now();
     prepared.job.library = compiled.library;
-    const nlohmann::json verdict = launch::run_judges(prepared.job);
+    const nlohmann::json verdict =
+        launch::run_judges(prepared.job, [&](std::string_view text) { progress->show(text); });
     double judged = 0;
     for (const auto& [name, milliseconds] : verdict.at("phases").items()) {
       phases[name] = milliseconds;
@@ -136,6 +138,7 @@ Exit evaluate(const EvalOptions& options) {
   result["phases"] = phases;
 
   const std::filesystem::path file = store::write_result(result, out);
+  progress.reset();
   print(result, prepared, file, options);
   return result.at("verdict") == name_of(Verdict::correct) ? Exit::done : Exit::candidate_failed;
 }

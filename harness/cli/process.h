@@ -13,9 +13,9 @@
 namespace pkb::cli {
 
 struct Command {
-  std::vector<std::string> words;  ///< the program and its arguments
+  std::vector<std::string> words = {};  ///< the program and its arguments
   std::filesystem::path folder = ".";
-  std::map<std::string, std::string> environment;  ///< added to ours
+  std::map<std::string, std::string> environment = {};  ///< added to ours
 };
 
 /// A running child in a process group of its own, with every descriptor above 2 closed; killed when it goes.

@@ -2,6 +2,8 @@
 #include "harness/cli/report_lines.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -47,6 +49,20 @@ std::string phase_table(const nlohmann::json& phases) {
   return table + fmt::format("  {:<12} {:>9.1f} ms\n", "total", total);
 }
 
+ProgressLine::ProgressLine(bool wanted) : x_wanted(wanted), x_terminal(isatty(STDERR_FILENO) == 1) {}
+
+ProgressLine::~ProgressLine() {
+  if (x_wanted && x_terminal) fmt::print(stderr, "\r\033[K");
+}
+
+void ProgressLine::show(std::string_view text) {
+  if (!x_wanted) return;
+  if (x_terminal)
+    fmt::print(stderr, "\r\033[K{}", text);
+  else
+    spdlog::info("{}", text);
+}
+
 std::string output_lines(const nlohmann::json& result) {
   struct Worst {
     std::int64_t elements = 0;
@@ -57,7 +73,7 @@ std::string output_lines(const nlohmann::json& result) {
     for (const nlohmann::json& output : trial.at("outputs")) {
       Worst& worst = outputs[output.at("name").get<std::string>()];
       worst.elements = std::max(worst.elements, output.at("elements").get<std::int64_t>());
-      worst.ratio = std::max(worst.ratio, output.at("worst").get<double>());
+      worst.ratio = std::max(worst.ratio, output.at("worst_error_over_bound").get<double>());
       worst.rms = std::max(worst.rms, output.at("baseline_rms").get<double>());
     }
   std::string lines;

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 /// Results as a person reads them.
 namespace pkb::cli {
@@ -12,6 +13,20 @@ std::string diagnosis_lines(const nlohmann::json& result, std::size_t most = 8);
 
 /// A line per phase, milliseconds and share.
 std::string phase_table(const nlohmann::json& phases);
+
+/// Shows what the judges do now: on a terminal one line that the next replaces, elsewhere a line each.
+/// Erases itself from the terminal when it goes.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool wanted);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  void show(std::string_view text);
+
+ private:
+  bool x_wanted, x_terminal;
+};
 
 /// A line per output: the worst of all trials.
 std::string output_lines(const nlohmann::json& result);
