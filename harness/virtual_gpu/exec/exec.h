@@ -102,6 +102,7 @@ struct Launch {
   /// Cooperative launches: zeroed global memory for the grid's barrier, which cooperative groups find in
   /// %envreg1 and %envreg2; 0 for other launches.
   std::uint64_t grid_workspace = 0;
+  std::shared_ptr<const void> owned;  ///< what has to live as long as the launch
 };
 
 /// A resident block: its shared memory, barriers and warps. Used by one thread at a time. The launch and the

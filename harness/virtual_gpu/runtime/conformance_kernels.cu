@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/virtual_gpu/runtime/conformance_kernels.h"
 
+#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
 namespace {
@@ -184,6 +185,18 @@ __global__ void reverse_kernel(int* data, int n) {
   for (int i = threadIdx.x; i < n; i += blockDim.x) data[i] = held[n - 1 - i];
 }
 
+__global__ void grid_sum_kernel(unsigned* partial, unsigned* out) {
+  const auto grid = cooperative_groups::this_grid();
+  if (threadIdx.x == 0) partial[blockIdx.x] = blockIdx.x + 1;
+  grid.sync();
+  unsigned sum = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) sum += partial[b];
+  grid.sync();  // a second time: the barrier must be reusable
+  if (threadIdx.x == 0) partial[blockIdx.x] = 0;
+  grid.sync();
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum + partial[(blockIdx.x + 1) % gridDim.x];
+}
+
 __global__ void empty_kernel() {}
 __global__ void __launch_bounds__(128) bounded_kernel(int* out) { out[threadIdx.x] = 1; }
 __global__ void store_kernel(int* to, int value) { *to = value; }
@@ -299,6 +312,11 @@ cudaError_t launch_empty(dim3 grid, dim3 block, std::size_t shared) {
 cudaError_t launch_bounded(dim3 block) {
   bounded_kernel<<<1, block>>>(nullptr);
   return cudaGetLastError();
+}
+
+cudaError_t sum_by_grid(unsigned* partial, unsigned* out, unsigned blocks) {
+  void* arguments[] = {&partial, &out};
+  return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(grid_sum_kernel), blocks, 64, arguments, 0, nullptr);
 }
 
 cudaError_t launch_cooperative(unsigned blocks) {

@@ -53,6 +53,8 @@ cudaError_t allow_shared(int bytes);
 cudaError_t launch_empty(dim3 grid, dim3 block, std::size_t shared);
 cudaError_t launch_bounded(dim3 block);  ///< __launch_bounds__(128)
 cudaError_t launch_cooperative(unsigned blocks);
+/// Every block adds what all blocks stored before a barrier of the grid: out has 64 numbers a block.
+cudaError_t sum_by_grid(unsigned* partial, unsigned* out, unsigned blocks);
 cudaError_t attributes_of_bounded(cudaFuncAttributes* attributes);
 
 void store(int* to, int value, cudaStream_t stream);

@@ -264,6 +264,15 @@ TEST_F(Kernels, AllResidentBlocksMeet) {
   EXPECT_EQ(out.values(), expected);
 }
 
+TEST_F(Kernels, GridsSynchronise) {
+  constexpr unsigned kBlocks = 37;
+  const DeviceArray<unsigned> partial(kBlocks), out(kBlocks * 64);
+  for (int launch = 0; launch < 3; ++launch) {
+    ASSERT_CUDA(KERNELS(sum_by_grid)(partial.get(), out.get(), kBlocks));
+    EXPECT_EQ(out.values(), std::vector<unsigned>(kBlocks * 64, kBlocks * (kBlocks + 1) / 2));
+  }
+}
+
 TEST_F(Kernels, VariablesOfTheModule) {
   const DeviceArray<float> out(8);
   float offset = 0;

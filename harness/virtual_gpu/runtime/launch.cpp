@@ -32,6 +32,17 @@ std::vector<std::byte> pack(const Kernel& kernel, void** arguments) {
   return buffer;
 }
 
+/// Gives a cooperative launch the memory of its grid's barrier. False when there is none.
+bool give_workspace(Device& device, Launch& work) {
+  constexpr std::uint64_t kBytes = 256;
+  void* memory = device.memory().allocate({.bytes = kBytes, .name = "workspace of a cooperative launch"});
+  if (memory == nullptr) return false;
+  std::memset(memory, 0, kBytes);
+  work.owned = {memory, [&device](const void* base) { device.memory().release(base, MemoryKind::device); }};
+  work.grid_workspace = reinterpret_cast<std::uint64_t>(memory);
+  return true;
+}
+
 }  // namespace
 
 FoundKernel find_kernel(Device& device, const void* function) {
@@ -89,6 +100,7 @@ cudaError_t launch(Device& device, const LaunchRequest& request) {
   work.ranks = device.setup().ranks;
   work.rank = device.setup().rank;
   work.sm_count = static_cast<std::uint32_t>(chip.sm_count);
+  if (request.cooperative && !give_workspace(device, work)) return cudaErrorMemoryAllocation;
   device.engine().submit(stream->stream, std::move(work));
   return cudaSuccess;
 }
