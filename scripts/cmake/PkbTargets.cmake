@@ -30,7 +30,8 @@ function(pkb_test name)
     target_link_libraries(${name} PRIVATE GTest::gtest)
     add_test(NAME ${name} COMMAND ${MPIEXEC_EXECUTABLE} -n ${arg_RANKS} --oversubscribe --allow-run-as-root
              --bind-to none --mca mpi_yield_when_idle 1 --mca btl self,vader
-             --mca btl_vader_single_copy_mechanism none --mca plm isolated $<TARGET_FILE:${name}>)
+             --mca btl_vader_single_copy_mechanism none
+             --mca btl_vader_backing_directory ${PROJECT_BINARY_DIR} --mca plm isolated $<TARGET_FILE:${name}>)
     set_tests_properties(${name} PROPERTIES LABELS "mpi;${arg_LABELS}" TIMEOUT 120
       ENVIRONMENT "OPENBLAS_NUM_THREADS=1")
   else()
