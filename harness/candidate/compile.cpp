@@ -7,11 +7,12 @@
 #include <array>
 
 #include "harness/candidate/cache.h"
+#include "harness/candidate/compiler_view.h"
 #include "harness/candidate/digest.h"
-#include "harness/candidate/sandbox.h"
 #include "harness/candidate/source.h"
 #include "harness/candidate/toolkit.h"
 #include "harness/error/error.h"
+#include "harness/sandbox/sandbox.h"
 
 namespace pkb::candidate {
 namespace {
@@ -84,7 +85,7 @@ bool mentions(const std::string& text, std::initializer_list<std::string_view> p
 
 /// Which limit ended a compilation that failed; empty when none did. The compilers die in their own ways: one
 /// prints that memory is exhausted, another is killed by SIGXFSZ and nvcc reports the signal.
-std::string limit_that_ended(const ProcessResult& ended, const ProcessLimits& limits) {
+std::string limit_that_ended(const process::Result& ended, const process::Limits& limits) {
   constexpr double kMebibyte = 1 << 20;
   if (ended.timed_out)
     return fmt::format("the compiler was stopped after {:g} s",
@@ -103,23 +104,24 @@ std::string limit_that_ended(const ProcessResult& ended, const ProcessLimits& li
 }
 
 /// A full disk and a refused sandbox look like compiler errors, but are not the candidate's fault.
-void require_working_environment(const ProcessResult& ended, const std::filesystem::path& scratch) {
+void require_working_environment(const process::Result& ended, const std::filesystem::path& scratch) {
   constexpr std::uintmax_t kAlmostNothing = 16 << 20;
   if (ended.text.starts_with("bwrap: "))
     throw EnvironmentError({"bubblewrap", ended.text.substr(7, ended.text.find('\n') - 7),
-                            "allow unprivileged user namespaces, or give --sandbox none"});
+                            "run unprotected with --sandbox none"});
   std::error_code failed;
   if (mentions(ended.text, {"No space left on device"}) &&
       std::filesystem::space(scratch, failed).available < kAlmostNothing)
     throw EnvironmentError({scratch.string(), "the disk is full", "free some space, or set XDG_CACHE_HOME"});
 }
 
-ProcessResult run_compiler(const CompileRequest& request, const std::filesystem::path& toolkit,
-                           const std::vector<std::string>& nvcc, const std::filesystem::path& scratch) {
-  std::vector<std::string> environment = {"PATH=/usr/bin:/bin", "LC_ALL=C", "HOME=/nonexistent"};
+process::Result run_compiler(const CompileRequest& request, const std::filesystem::path& toolkit,
+                             const std::vector<std::string>& nvcc, const std::filesystem::path& scratch) {
+  std::vector<std::string> environment = {fmt::format("PATH={}", kCompilerPath), "LC_ALL=C",
+                                          "HOME=/nonexistent"};
   if (request.sandbox == Sandbox::none) {
     environment.push_back("TMPDIR=" + (scratch / "tmp").string());
-    return run_limited(nvcc, environment, scratch / "source", request.limits);
+    return process::run_limited(nvcc, environment, scratch / "source", request.limits);
   }
   environment.push_back("TMPDIR=/tmp");
   CompilerView view{.toolkit = toolkit,
@@ -129,9 +131,9 @@ ProcessResult run_compiler(const CompileRequest& request, const std::filesystem:
   for (std::size_t i = 0; i < request.include_folders.size(); ++i)
     view.read_only.emplace_back(std::filesystem::absolute(request.include_folders[i]),
                                 shown_include_folder(i));
-  std::vector<std::string> line = bubblewrap(view);
+  std::vector<std::string> line = confined(view, sandbox::find_means());
   line.insert(line.end(), nvcc.begin(), nvcc.end());
-  return run_limited(line, environment, "/", request.limits);
+  return process::run_limited(line, environment, "/", request.limits);
 }
 
 std::string key_of(const CompileRequest& request, const std::filesystem::path& toolkit, const Source& source,
@@ -171,7 +173,7 @@ CompileResult compile(const CompileRequest& request) {
   const ScratchFolder scratch(std::filesystem::absolute(folder));
   for (const char* each : {"source", "output", "tmp"}) scratch.make(each);
   write_file(scratch.path() / "source" / source.name, source.text);
-  const ProcessResult ended = run_compiler(request, toolkit, result.command, scratch.path());
+  const process::Result ended = run_compiler(request, toolkit, result.command, scratch.path());
   result.text = ended.text;
   const std::filesystem::path library = scratch.path() / "output" / "candidate.so";
   if (ended.exit_code == 0 && !ended.timed_out && std::filesystem::exists(library)) {

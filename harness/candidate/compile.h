@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/candidate/process.h"
+#include "harness/process/run_limited.h"
 #include "reference/dtype.h"
 
 /// Candidates: what they include, and how they become libraries (DESIGN.md section 7).
@@ -23,7 +23,7 @@ struct CompileRequest {
   std::filesystem::path toolkit;     ///< empty: default_toolkit()
   std::string architecture = "90a";  ///< machine code and PTX for it
   std::filesystem::path cache;       ///< empty: $XDG_CACHE_HOME/pkb or ~/.cache/pkb
-  ProcessLimits limits;
+  process::Limits limits;
   Sandbox sandbox = Sandbox::bubblewrap;
 };
 

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "harness/candidate/process.h"
 #include "harness/candidate/source.h"
+#include "harness/process/run_limited.h"
 
 namespace pkb::candidate {
 namespace {
@@ -29,11 +29,11 @@ std::string source_with_all_headers() {
   return source;
 }
 
-ProcessResult compile_on_host(const std::string& source) {
+process::Result compile_on_host(const std::string& source) {
   const std::filesystem::path file =
       std::filesystem::temp_directory_path() / fmt::format("pkb_headers_{}.cpp", getpid());
   write_file(file, source);
-  const ProcessResult result = run_limited(
+  const process::Result result = process::run_limited(
       {PKB_CXX, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-I", PKB_GENERATED_HEADERS,
        "-I", PKB_CANDIDATE_HEADERS, "-isystem", PKB_CUDA_HEADERS, file.string()},
       {"PATH=/usr/bin:/bin", "LC_ALL=C"}, "/", {});
@@ -42,7 +42,7 @@ ProcessResult compile_on_host(const std::string& source) {
 }
 
 TEST(GeneratedHeaders, Compile) {
-  const ProcessResult result = compile_on_host(source_with_all_headers());
+  const process::Result result = compile_on_host(source_with_all_headers());
   EXPECT_EQ(result.exit_code, 0) << result.text;
 }
 

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <sstream>
 
 #include "harness/candidate/source.h"
 #include "harness/error/error.h"
+#include "harness/process/executable.h"
 
 namespace pkb::candidate {
 namespace {
@@ -44,23 +44,11 @@ std::string compiler_identity(const std::filesystem::path& root) {
   std::string identity;
   for (const char* program : {"bin/nvcc", "bin/ptxas", "bin/cudafe++", "bin/fatbinary", "nvvm/bin/cicc"})
     identity += identity_of(root / program);
-  for (const char* program : {"g++", "as", "ld"}) identity += identity_of(find_program(program));
+  for (const char* program : {"g++", "as", "ld"})
+    identity += identity_of(process::find_executable(program, kCompilerPath).value_or(program));
   const std::filesystem::path version = root / "version.json";
   if (std::filesystem::exists(version)) identity += read_file(version);
   return identity;
-}
-
-std::filesystem::path find_program(const std::string& name) {
-  const char* path = std::getenv("PATH");
-  std::stringstream folders((path != nullptr ? std::string(path) + ":" : "") +
-                            "/usr/local/bin:/usr/bin:/bin");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::filesystem::path program = std::filesystem::path(folder) / name;
-    if (program.is_absolute() && access(program.c_str(), X_OK) == 0 &&
-        std::filesystem::is_regular_file(program))
-      return program;
-  }
-  return {};
 }
 
 }  // namespace pkb::candidate

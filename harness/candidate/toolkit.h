@@ -7,6 +7,9 @@
 
 namespace pkb::candidate {
 
+/// The PATH on which nvcc finds the host's compiler.
+inline constexpr const char* kCompilerPath = "/usr/bin:/bin";
+
 /// The CUDA toolkit this program was built with, unless CUDA_HOME names another that has a bin/nvcc.
 std::filesystem::path default_toolkit();
 
@@ -16,8 +19,5 @@ std::filesystem::path resolve_toolkit(const std::filesystem::path& root);
 /// Changes whenever the compilers behind `root` change: paths, sizes and times of nvcc, of its device
 /// compilers and of the host compiler, and version.json where the toolkit has one. Runs nothing.
 std::string compiler_identity(const std::filesystem::path& root);
-
-/// The absolute path of a program in PATH or the system's folders; empty when there is none.
-std::filesystem::path find_program(const std::string& name);
 
 }  // namespace pkb::candidate

@@ -9,10 +9,10 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/environment.h"
 #include "harness/cli/installation.h"
-#include "harness/device/executable.h"
 #include "harness/device/probe.h"
 #include "harness/error/error.h"
-#include "harness/judge/sandbox.h"
+#include "harness/process/executable.h"
+#include "harness/sandbox/sandbox.h"
 
 namespace pkb::cli {
 namespace {
@@ -26,7 +26,7 @@ struct Finding {
 
 Finding program(const std::string& name, const std::string& purpose, const std::string& package,
                 bool required) {
-  const auto path = device::find_executable(name);
+  const auto path = process::find_executable(name);
   return {name, path.has_value(), required,
           path ? path->string() : fmt::format("not found; {}: apt-get install {}", purpose, package)};
 }
@@ -41,7 +41,7 @@ Finding compiler() {
 }
 
 Finding sandbox() {
-  const std::string fault = judge::sandbox_fault();
+  const std::string fault = sandbox::fault();
   return {"sandbox", fault.empty(), true,
           fault.empty() ? "bubblewrap starts programs in namespaces of their own"
                         : fault + "; or use --sandbox none at your own risk"};

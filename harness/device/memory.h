@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "harness/device/file_descriptor.h"
+#include "harness/process/file_descriptor.h"
 
 /// Device memory that judges and workers share: segments that travel between processes as file descriptors.
 namespace pkb::device {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <link.h>
 
-#include "harness/device/executable.h"
+#include "harness/process/executable.h"
 
 namespace pkb::device {
 namespace {
@@ -21,7 +21,7 @@ std::string path_of(void* library) {
 Probe probe() {
   Probe found;
   cudaRuntimeGetVersion(&found.runtime_version);
-  found.mps_available = find_executable("nvidia-cuda-mps-control").has_value();
+  found.mps_available = process::find_executable("nvidia-cuda-mps-control").has_value();
   // Left open: CUDA does not survive being unloaded.
   void* const driver = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (driver == nullptr) {

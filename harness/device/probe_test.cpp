@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/device/executable.h"
-
 namespace pkb::device {
 namespace {
 
@@ -16,11 +14,6 @@ TEST(Probe, SaysWhyThereIsNoGpu) {
     EXPECT_EQ(machine.driver_version, 0);
     EXPECT_NE(machine.why_none.find("libcuda.so.1"), std::string::npos) << machine.why_none;
   }
-}
-
-TEST(Executable, IsFoundOnThePathOnly) {
-  EXPECT_TRUE(find_executable("sh").value().is_absolute());
-  EXPECT_EQ(find_executable("no-such-program-of-ours"), std::nullopt);
 }
 
 }  // namespace

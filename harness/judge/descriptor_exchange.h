@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "harness/device/file_descriptor.h"
+#include "harness/process/file_descriptor.h"
 #include "harness/worker/channel.h"
 
 namespace pkb::judge {

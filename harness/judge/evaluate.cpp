@@ -6,20 +6,20 @@
 #include <optional>
 #include <thread>
 
-#include "harness/device/executable.h"
 #include "harness/error/error.h"
 #include "harness/judge/bench.h"
+#include "harness/judge/cell.h"
 #include "harness/judge/layout.h"
-#include "harness/judge/sandbox.h"
 #include "harness/judge/session.h"
 #include "harness/judge/trial_check.h"
+#include "harness/process/executable.h"
 #include "reference/philox.h"
 
 namespace pkb::judge {
 namespace {
 
 std::filesystem::path worker_program(launch::Device device) {
-  const auto program = device::own_folder() /
+  const auto program = process::own_folder() /
                        (device == launch::Device::virtual_gpu ? "pkb-worker-virtual" : "pkb-worker-cuda");
   if (::access(program.c_str(), X_OK) != 0)
     throw EnvironmentError({.where = program.string(), .fault = "not found", .remedy = "build the project"});
@@ -130,8 +130,8 @@ class Evaluation {
     x_bench.clock().enter("load");
     x_bench.announce("loading the candidate");
     x_cell = cell_for(x_job);
-    std::optional<SandboxMeans> means;
-    if (x_job.sandbox == launch::Sandbox::bubblewrap) means = find_sandbox(x_cell.gpu);
+    std::optional<sandbox::Means> means;
+    if (x_job.sandbox == launch::Sandbox::bubblewrap) means = find_means(x_cell.gpu);
     x_confined = means.has_value();
     x_findings.facts["sandbox_means"] =
         means ? nlohmann::json{{"user_namespace", means->user_namespace}, {"proc", name_of(means->proc)}}

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "harness/device/executable.h"
+#include "harness/process/executable.h"
 
 namespace pkb::judge {
 namespace {
@@ -47,7 +47,7 @@ class TwoRanks : public testing::Test {
     DescriptorExchange exchange(MPI_COMM_WORLD, x_folder);
     const auto memory = device::virtual_memory();
     const device::Segment tensors = memory->create(4096);
-    const launch::Command command = unconfined_worker();
+    const process::Command command = unconfined_worker();
     Session session({.rank = x_rank, .ranks = 2, .run_deadline = std::chrono::milliseconds(700)},
                     WorkerProcess(command, false), agreement, exchange, *memory);
     int phases = 0;
@@ -67,9 +67,9 @@ class TwoRanks : public testing::Test {
     return phases;
   }
 
-  static launch::Command unconfined_worker() {
-    launch::Command command;
-    command.arguments = {(device::own_folder() / "scripted_worker").string()};
+  static process::Command unconfined_worker() {
+    process::Command command;
+    command.arguments = {(process::own_folder() / "scripted_worker").string()};
     return command;
   }
 

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "harness/launch/captured_output.h"
+#include "harness/process/captured_output.h"
 
 namespace pkb::judge {
 
@@ -22,7 +22,7 @@ DeviceState StatusPages::read(int rank) const {
   if (!state.polling) return state;
   char waits[sizeof(Status::waits)];
   std::memcpy(waits, page + offsetof(Status, waits), sizeof waits);
-  launch::CapturedOutput printable(2 * sizeof waits);
+  process::CapturedOutput printable(2 * sizeof waits);
   printable.append({waits, ::strnlen(waits, sizeof waits)});
   state.waits = printable.text();
   return state;

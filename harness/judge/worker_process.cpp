@@ -14,15 +14,15 @@ constexpr int kLastSignal = 64;
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(launch::Command command, bool is_confined)
+WorkerProcess::WorkerProcess(process::Command command, bool is_confined)
     : x_confined(is_confined), x_output(kOutputKept) {
   auto [mine, theirs] = worker::Channel::pair();
-  const auto [read_end, write_end] = launch::open_pipe();
+  const auto [read_end, write_end] = process::open_pipe();
   x_output_end = FileDescriptor(read_end);
   const FileDescriptor worker_output(write_end);
   command.descriptors = {-1, write_end, write_end, theirs.fd()};
   x_channel = std::move(mine);
-  x_child = launch::Child(command);
+  x_child = process::Child(command);
 }
 
 bool WorkerProcess::wait(int milliseconds) {
@@ -38,9 +38,9 @@ std::optional<std::string> WorkerProcess::death() {
   x_exited_cleanly = *status == 0;
   if (x_confined && WIFEXITED(*status)) {
     const int signal = WEXITSTATUS(*status) - kShellSignalBase;
-    if (signal > 0 && signal <= kLastSignal) return "was killed by " + launch::describe_signal(signal);
+    if (signal > 0 && signal <= kLastSignal) return "was killed by " + process::describe_signal(signal);
   }
-  return launch::describe_status(*status);
+  return process::describe_status(*status);
 }
 
 void WorkerProcess::finish() {

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "harness/device/file_descriptor.h"
-#include "harness/launch/captured_output.h"
-#include "harness/launch/child.h"
+#include "harness/process/captured_output.h"
+#include "harness/process/child.h"
+#include "harness/process/file_descriptor.h"
 #include "harness/worker/channel.h"
 
 namespace pkb::judge {
@@ -15,7 +15,7 @@ namespace pkb::judge {
 class WorkerProcess {
  public:
   /// `command` as `confined` or `unconfined` made it; descriptors are added here.
-  WorkerProcess(launch::Command command, bool is_confined);
+  WorkerProcess(process::Command command, bool is_confined);
 
   worker::Channel& channel() { return x_channel; }
   /// Waits at most `milliseconds` for a packet, output or the end of the worker. True when a packet is there.
@@ -35,8 +35,8 @@ class WorkerProcess {
   bool x_output_open = true;
   worker::Channel x_channel;
   FileDescriptor x_output_end;
-  launch::CapturedOutput x_output;
-  launch::Child x_child;
+  process::CapturedOutput x_output;
+  process::Child x_child;
 };
 
 }  // namespace pkb::judge

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <thread>
 
-#include "harness/device/executable.h"
-#include "harness/device/file_descriptor.h"
 #include "harness/error/error.h"
+#include "harness/process/executable.h"
+#include "harness/process/file_descriptor.h"
 
 namespace pkb::launch {
 namespace {
@@ -36,7 +36,7 @@ std::vector<std::string> environment_of(const std::filesystem::path& pipes,
 }  // namespace
 
 Mps::Mps(const std::filesystem::path& run_folder)
-    : x_control(device::find_executable("nvidia-cuda-mps-control").value_or("")),
+    : x_control(process::find_executable("nvidia-cuda-mps-control").value_or("")),
       x_pipes(run_folder / "mps"),
       x_logs(run_folder / "mps-log") {
   std::error_code ignored;
@@ -52,9 +52,9 @@ Mps::Mps(const std::filesystem::path& run_folder)
   std::filesystem::create_directory(x_pipes);
   std::filesystem::create_directory(x_logs);
   try {
-    x_daemon = Child({.arguments = {x_control.string(), "-f"},
-                      .environment = environment_of(x_pipes, x_logs),
-                      .death_signal = SIGTERM});
+    x_daemon = process::Child({.arguments = {x_control.string(), "-f"},
+                               .environment = environment_of(x_pipes, x_logs),
+                               .death_signal = SIGTERM});
   } catch (const EnvironmentError& error) {
     x_note = fmt::format("ranks take turns on the GPU: {}", error.what());
     return;
@@ -75,12 +75,12 @@ Mps::~Mps() {
   if (!x_daemon.running()) return;
   try {
     FileDescriptor quit_read, quit_write;
-    const auto [read_end, write_end] = open_pipe();
+    const auto [read_end, write_end] = process::open_pipe();
     quit_read = FileDescriptor(read_end);
     quit_write = FileDescriptor(write_end);
-    Child control({.arguments = {x_control.string()},
-                   .environment = environment_of(x_pipes, x_logs),
-                   .descriptors = {quit_read.get(), -1, -1}});
+    process::Child control({.arguments = {x_control.string()},
+                            .environment = environment_of(x_pipes, x_logs),
+                            .descriptors = {quit_read.get(), -1, -1}});
     constexpr std::string_view kQuit = "quit -t 1\n";
     if (::write(quit_write.get(), kQuit.data(), kQuit.size()) > 0) {
       quit_write.reset();

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "harness/launch/child.h"
+#include "harness/process/child.h"
 
 namespace pkb::launch {
 
@@ -28,7 +28,7 @@ class Mps {
  private:
   std::filesystem::path x_control, x_pipes, x_logs;
   std::string x_note;
-  Child x_daemon;
+  process::Child x_daemon;
 };
 
 }  // namespace pkb::launch

@@ -10,14 +10,14 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "harness/device/executable.h"
-#include "harness/device/file_descriptor.h"
 #include "harness/error/error.h"
-#include "harness/launch/captured_output.h"
-#include "harness/launch/child.h"
 #include "harness/launch/job.h"
 #include "harness/launch/mps.h"
 #include "harness/launch/signals.h"
+#include "harness/process/captured_output.h"
+#include "harness/process/child.h"
+#include "harness/process/executable.h"
+#include "harness/process/file_descriptor.h"
 
 extern char** environ;  // NOLINT
 
@@ -84,7 +84,7 @@ std::vector<std::string> mpirun_arguments(const Job& job, const std::filesystem:
 }
 
 std::filesystem::path find_mpirun() {
-  const auto mpirun = device::find_executable("mpirun");
+  const auto mpirun = process::find_executable("mpirun");
   if (!mpirun)
     throw EnvironmentError({.where = "mpirun",
                             .fault = "not found on the PATH",
@@ -93,7 +93,7 @@ std::filesystem::path find_mpirun() {
 }
 
 std::filesystem::path find_judge() {
-  const auto judge = device::own_folder() / "pkb-judge";
+  const auto judge = process::own_folder() / "pkb-judge";
   if (::access(judge.c_str(), X_OK) != 0)
     throw EnvironmentError({.where = judge.string(), .fault = "not found", .remedy = "build the project"});
   return judge;
@@ -111,23 +111,23 @@ void throw_failure(const std::filesystem::path& folder) {
 json run_once(const Job& job, const Programs& programs, const Progress& progress, const Mps& mps,
               bool mps_running) {
   const auto verdict_path = job.run_folder / "verdict.json";
-  const auto [read_end, write_end] = open_pipe();
+  const auto [read_end, write_end] = process::open_pipe();
   const FileDescriptor output_end(read_end);
   FileDescriptor judges_end(write_end);
   const SignalWatch signals;
-  Child mpirun({.arguments = mpirun_arguments(job, programs.mpirun, programs.judge),
-                .environment = judge_environment(job, mps, mps_running),
-                .descriptors = {-1, judges_end.get(), judges_end.get()}});
+  process::Child mpirun({.arguments = mpirun_arguments(job, programs.mpirun, programs.judge),
+                         .environment = judge_environment(job, mps, mps_running),
+                         .descriptors = {-1, judges_end.get(), judges_end.get()}});
   judges_end.reset();
 
-  CapturedOutput output(kOutputKept);
+  process::CapturedOutput output(kOutputKept);
   ProgressFile marks(job.run_folder / "progress");
   const auto deadline = std::chrono::steady_clock::now() + job.whole_deadline;
   while (mpirun.running()) {
     if (const int signal = SignalWatch::received()) {
       mpirun.end(kEndPatience);
       throw EnvironmentError(
-          {.where = "", .fault = "interrupted by " + describe_signal(signal), .remedy = {}});
+          {.where = "", .fault = "interrupted by " + process::describe_signal(signal), .remedy = {}});
     }
     if (std::chrono::steady_clock::now() > deadline) {
       mpirun.end(kEndPatience);
@@ -146,11 +146,11 @@ json run_once(const Job& job, const Programs& programs, const Progress& progress
   if (json verdict = read_json(verdict_path); verdict.is_object()) return verdict;
   throw_failure(job.run_folder);
   const std::string last = output.last_lines(12);
-  throw EnvironmentError(
-      {.where = "judges",
-       .fault = fmt::format("mpirun {} without a verdict{}{}", describe_status(mpirun.status().value_or(0)),
-                            last.empty() ? "" : "; its last lines:\n", last),
-       .remedy = {}});
+  throw EnvironmentError({.where = "judges",
+                          .fault = fmt::format("mpirun {} without a verdict{}{}",
+                                               process::describe_status(mpirun.status().value_or(0)),
+                                               last.empty() ? "" : "; its last lines:\n", last),
+                          .remedy = {}});
 }
 
 bool is_hang(const json& verdict) {

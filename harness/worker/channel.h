@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/device/file_descriptor.h"
+#include "harness/process/file_descriptor.h"
 
 namespace pkb::worker {
 

@@ -11,19 +11,21 @@
 #include <utility>
 #include <vector>
 
-namespace pkb::launch {
+namespace pkb::process {
 
 /// A program to start. It inherits nothing but what is listed here.
 struct Command {
   std::vector<std::string> arguments = {};      ///< the first is the program's absolute path
   std::vector<std::string> environment = {};    ///< NAME=value
+  std::string folder = {};                      ///< where it starts; empty for ours
   std::vector<int> descriptors = {-1, -1, -1};  ///< which of ours become 0, 1, 2...; -1 is /dev/null
   std::vector<std::pair<__rlimit_resource_t, rlim_t>> limits = {};
   int death_signal = SIGKILL;  ///< what it gets when the thread that started it ends
   bool expendable = false;     ///< the first to go when the machine is out of memory
 };
 
-/// A process we started, leader of its own process group. Killed with its group when the object ends.
+/// A process we started, leader of its own process group. What is left of the group is killed when the leader
+/// ends, and both when the object ends.
 class Child {
  public:
   Child() = default;
@@ -35,7 +37,7 @@ class Child {
 
   pid_t pid() const { return x_pid; }
   bool running() { return x_pid > 0 && !status(); }
-  /// The wait status once it has ended. Never blocks.
+  /// The wait status once it has ended, and its group with it. Never blocks.
   std::optional<int> status();
   /// Waits at most `patience`.
   std::optional<int> wait(std::chrono::milliseconds patience);
@@ -57,4 +59,4 @@ std::string describe_signal(int signal);
 /// A pipe whose read end does not block; both ends close on exec.
 std::pair<int, int> open_pipe();
 
-}  // namespace pkb::launch
+}  // namespace pkb::process

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/launch/captured_output.h"
+#include "harness/process/captured_output.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "harness/launch/child.h"
+#include "harness/process/child.h"
 
-namespace pkb::launch {
+namespace pkb::process {
 namespace {
 
 TEST(CapturedOutput, KeepsAllThatFits) {
@@ -19,7 +19,7 @@ TEST(CapturedOutput, KeepsAllThatFits) {
 TEST(CapturedOutput, KeepsHeadAndTailOfAFlood) {
   CapturedOutput output(8);
   for (int i = 0; i < 100; ++i) output.append("0123456789");
-  EXPECT_EQ(output.text(), "0123\n[... 992 bytes left out ...]\n6789");
+  EXPECT_EQ(output.text(), "0123\n[992 bytes left out]\n6789");
 }
 
 TEST(CapturedOutput, ShowsOtherBytesAsQuestionMarks) {
@@ -50,4 +50,4 @@ TEST(CapturedOutput, DrainsAPipeUntilItsWritersAreGone) {
 }
 
 }  // namespace
-}  // namespace pkb::launch
+}  // namespace pkb::process

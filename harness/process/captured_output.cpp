@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/launch/captured_output.h"
+#include "harness/process/captured_output.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-namespace pkb::launch {
+namespace pkb::process {
 namespace {
 
 /// Length of the well-formed UTF-8 sequence at the front of `bytes`, or 0.
@@ -75,7 +75,7 @@ std::string CapturedOutput::text() const {
   const std::size_t keep = x_limit - x_limit / 2;
   const std::size_t extra = x_tail.size() > keep ? x_tail.size() - keep : 0;
   if (x_omitted + extra == 0) return printable(x_head + x_tail);
-  return fmt::format("{}\n[... {} bytes left out ...]\n{}", printable(x_head), x_omitted + extra,
+  return fmt::format("{}\n[{} bytes left out]\n{}", printable(x_head), x_omitted + extra,
                      printable(std::string_view(x_tail).substr(extra)));
 }
 
@@ -88,4 +88,4 @@ std::string CapturedOutput::last_lines(std::size_t count) const {
   return start == std::string::npos ? all : all.substr(start == 0 ? 0 : start + 1);
 }
 
-}  // namespace pkb::launch
+}  // namespace pkb::process

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/launch/child.h"
+#include "harness/process/child.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "harness/error/error.h"
-#include "harness/launch/captured_output.h"
+#include "harness/process/captured_output.h"
 
-namespace pkb::launch {
+namespace pkb::process {
 namespace {
 
 using namespace std::chrono_literals;
@@ -108,4 +108,4 @@ TEST(Child, EndsWithItsObjectAndTakesItsGroupAlong) {
 }
 
 }  // namespace
-}  // namespace pkb::launch
+}  // namespace pkb::process

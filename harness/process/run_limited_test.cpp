@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/candidate/process.h"
+#include "harness/process/run_limited.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -9,18 +9,20 @@
 #include <fstream>
 #include <thread>
 
-namespace pkb::candidate {
+#include "harness/error/error.h"
+
+namespace pkb::process {
 namespace {
 
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-ProcessResult shell(const std::string& script, const ProcessLimits& limits = {}) {
+Result shell(const std::string& script, const Limits& limits = {}) {
   return run_limited({"/bin/sh", "-c", script}, {"ONLY=this"}, "/", limits);
 }
 
 TEST(RunLimited, GivesStatusAndBothStreams) {
-  const ProcessResult result = shell("echo out; echo err >&2; exit 3");
+  const Result result = shell("echo out; echo err >&2; exit 3");
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_EQ(result.text, "out\nerr\n");
   EXPECT_FALSE(result.timed_out);
@@ -28,7 +30,7 @@ TEST(RunLimited, GivesStatusAndBothStreams) {
 
 TEST(RunLimited, EnvironmentInputAndFolderAreGiven) {
   setenv("PKB_SECRET", "leaked", 1);
-  const ProcessResult result = shell("echo $ONLY ${PKB_SECRET:-none}; pwd; cat");
+  const Result result = shell("echo $ONLY ${PKB_SECRET:-none}; pwd; cat");
   EXPECT_EQ(result.text, "this none\n/\n");
 }
 
@@ -36,7 +38,7 @@ TEST(RunLimited, SignalsAreNamedAsAShellDoes) { EXPECT_EQ(shell("kill -SEGV $$")
 
 TEST(RunLimited, DeadlineEndsTheWholeGroup) {
   const auto start = std::chrono::steady_clock::now();
-  const ProcessResult result = shell("sleep 77 & echo $!; wait", {.time = milliseconds(300)});
+  const Result result = shell("sleep 77 & echo $!; wait", {.time = milliseconds(300)});
   EXPECT_TRUE(result.timed_out);
   EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(3000));
   const pid_t grandchild = std::stoi(result.text);
@@ -55,8 +57,8 @@ TEST(RunLimited, EndOfTheLeaderEndsTheRest) {
 }
 
 TEST(RunLimited, FloodIsBoundedAndEndsInTime) {
-  const ProcessResult flood = shell("echo first; while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done",
-                                    {.time = milliseconds(500), .text = 1000});
+  const Result flood = shell("echo first; while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done",
+                             {.time = milliseconds(500), .text = 1000});
   EXPECT_TRUE(flood.timed_out);
   EXPECT_LT(flood.text.size(), 1100u);
   EXPECT_THAT(flood.text, testing::StartsWith("first\n"));
@@ -70,16 +72,25 @@ TEST(RunLimited, TextsBelowTheLimitStayWhole) {
 
 TEST(RunLimited, FileSizeLimit) {
   const std::string path = testing::TempDir() + fmt::format("pkb_large_{}", getpid());
-  const ProcessResult result =
+  const Result result =
       shell(fmt::format("head -c 100000 /dev/zero > {0}; wc -c < {0}; rm {0}", path), {.file_size = 5000});
   EXPECT_THAT(result.text, HasSubstr("5000\n"));
 }
 
 TEST(RunLimited, MissingProgram) {
-  const ProcessResult result = run_limited({"/nonexistent/program"}, {}, "/", {});
-  EXPECT_EQ(result.exit_code, 127);
-  EXPECT_THAT(result.text, HasSubstr("cannot start"));
+  EXPECT_THROW(run_limited({"/nonexistent/program"}, {}, "/", {}), EnvironmentError);
+}
+
+TEST(RunLimited, MissingFolder) {
+  EXPECT_THROW(run_limited({"/bin/true"}, {}, "/nonexistent", {}), EnvironmentError);
+}
+
+TEST(RunLimited, AddressSpaceLimit) {
+  // A line is kept in memory whole, and this one does not end.
+  const Result result =
+      shell("head -c 200000000 /dev/zero | sort >/dev/null; echo $?", {.address_space = 100 << 20});
+  EXPECT_THAT(result.text, testing::EndsWith("\n2\n"));
 }
 
 }  // namespace
-}  // namespace pkb::candidate
+}  // namespace pkb::process

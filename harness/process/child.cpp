@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/launch/child.h"
+#include "harness/process/child.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,10 +12,10 @@
 #include <cstring>
 #include <thread>
 
-#include "harness/device/file_descriptor.h"
 #include "harness/error/error.h"
+#include "harness/process/file_descriptor.h"
 
-namespace pkb::launch {
+namespace pkb::process {
 namespace {
 
 constexpr auto kPollInterval = std::chrono::milliseconds(2);
@@ -25,6 +25,11 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   for (const std::string& each : strings) all.push_back(const_cast<char*>(each.c_str()));
   all.push_back(nullptr);
   return all;
+}
+
+void report_errno(int fd) {
+  const int error = errno;
+  [[maybe_unused]] const ssize_t written = ::write(fd, &error, sizeof error);
 }
 
 /// Between fork and exec: only what is safe after fork in a process with threads. Returns on failure.
@@ -51,6 +56,10 @@ void become(const Command& command, char* const* arguments, char* const* environ
     const rlimit limit{value, value};
     ::setrlimit(resource, &limit);
   }
+  if (!command.folder.empty() && ::chdir(command.folder.c_str()) != 0) {
+    report_errno(count);
+    return;
+  }
   if (command.expendable) {
     ::prctl(PR_SET_DUMPABLE, 1);  // a process that is not dumpable does not own its /proc files
     const int score = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -61,8 +70,7 @@ void become(const Command& command, char* const* arguments, char* const* environ
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
   ::execve(arguments[0], arguments, environment);
-  const int error = errno;
-  [[maybe_unused]] const ssize_t written = ::write(count, &error, sizeof error);
+  report_errno(count);
 }
 
 }  // namespace
@@ -107,8 +115,13 @@ Child::~Child() { kill(); }
 
 std::optional<int> Child::status() {
   if (x_pid <= 0 || x_status) return x_status;
+  siginfo_t ended{};
+  if (::waitid(P_PID, static_cast<id_t>(x_pid), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+      ended.si_pid != x_pid)
+    return x_status;
+  ::kill(-x_pid, SIGKILL);  // before the leader is reaped: until then its number belongs to this group
   int status = 0;
-  if (::waitpid(x_pid, &status, WNOHANG) == x_pid) x_status = status;
+  if (::waitpid(x_pid, &status, 0) == x_pid) x_status = status;
   return x_status;
 }
 
@@ -150,4 +163,4 @@ std::pair<int, int> open_pipe() {
   return {ends[0], ends[1]};
 }
 
-}  // namespace pkb::launch
+}  // namespace pkb::process

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/judge/sandbox.h"
+#include "harness/judge/cell.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -7,9 +7,8 @@
 
 #include <fstream>
 
-#include "harness/device/executable.h"
-#include "harness/error/error.h"
 #include "harness/judge/worker_process.h"
+#include "harness/process/executable.h"
 
 namespace pkb::judge {
 namespace {
@@ -22,18 +21,18 @@ using testing::Not;
 class InSandbox : public testing::Test {
  protected:
   void SetUp() override {
-    if (const std::string fault = sandbox_fault(); !fault.empty()) GTEST_SKIP() << fault;
+    if (const std::string fault = sandbox::fault(); !fault.empty()) GTEST_SKIP() << fault;
   }
 
   std::string peek(const std::string& question) {
     // The candidate's file carries the question.
     const fs::path candidate = fs::temp_directory_path() / ("pkb-question-" + std::to_string(::getpid()));
     std::ofstream(candidate) << question;
-    const Cell cell{.program = device::own_folder() / "sandbox_peek",
+    const Cell cell{.program = process::own_folder() / "cell_peek",
                     .candidate = candidate,
                     .mps_pipes = {},
                     .memory = 1 << 30};
-    WorkerProcess worker(confined(cell, find_sandbox(false)), true);
+    WorkerProcess worker(confined(cell, find_means(false)), true);
     for (int i = 0; i < 10'000 && !worker.death(); ++i) worker.wait(1);
     x_death = worker.death().value_or("did not end");
     fs::remove(candidate);
@@ -66,7 +65,7 @@ TEST_F(InSandbox, TheRootHoldsWhatAWorkerNeeds) {
 
 TEST_F(InSandbox, HostFilesAreHidden) {
   EXPECT_EQ(peek("read /etc/passwd"), "No such file or directory\n");
-  EXPECT_EQ(peek("read " + device::own_folder().string() + "/sandbox_peek"), "No such file or directory\n");
+  EXPECT_EQ(peek("read " + process::own_folder().string() + "/cell_peek"), "No such file or directory\n");
   EXPECT_EQ(peek("list /tmp"), "");
 }
 
@@ -94,18 +93,8 @@ TEST_F(InSandbox, AFloodIsKeptInBoundsAndBlocksNothing) {
   EXPECT_THAT(output, HasSubstr("bytes left out"));
 }
 
-TEST(Sandbox, WithoutBubblewrapIsRefusedWithARemedy) {
-  const std::string path = std::getenv("PATH");
-  ::setenv("PATH", "/nonexistent", 1);
-  EXPECT_EQ(
-      sandbox_fault(),
-      "sandbox: bubblewrap (bwrap) is not installed; install it (scripts/setup does), or run unprotected "
-      "with --sandbox none");
-  ::setenv("PATH", path.c_str(), 1);
-}
-
 TEST(Sandbox, NoneStillClearsTheEnvironment) {
-  const launch::Command command = unconfined({.program = "/w", .candidate = "/c", .mps_pipes = {}});
+  const process::Command command = unconfined({.program = "/w", .candidate = "/c", .mps_pipes = {}});
   EXPECT_THAT(command.arguments, testing::ElementsAre("/w"));
   for (const std::string& each : command.environment)
     EXPECT_THAT(each, testing::StartsWith("LD_LIBRARY_PATH="));

@@ -3,7 +3,10 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "harness/sandbox/sandbox.h"
 
 namespace pkb::candidate {
 
@@ -15,9 +18,8 @@ struct CompilerView {
   std::string folder;                                                    ///< where it starts
 };
 
-/// A bubblewrap command line, to be followed by the compiler's: no network, no other process visible, the
-/// system's compilers and libraries and `view` and nothing else of the file system, a private /tmp of 1 GiB
-/// that vanishes. @throws EnvironmentError when bubblewrap is not installed.
-std::vector<std::string> bubblewrap(const CompilerView& view);
+/// A command line of bubblewrap, to be followed by the compiler's: the system's compilers and `view` and
+/// nothing else of the file system, a private /tmp of 1 GiB.
+std::vector<std::string> confined(const CompilerView& view, const sandbox::Means& means);
 
 }  // namespace pkb::candidate

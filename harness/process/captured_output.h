@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace pkb::launch {
+namespace pkb::process {
 
 /// What another process printed, of which the first and the last part are kept: it may print without end.
 class CapturedOutput {
@@ -27,4 +27,4 @@ class CapturedOutput {
   std::string x_head, x_tail;
 };
 
-}  // namespace pkb::launch
+}  // namespace pkb::process

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/sandbox/sandbox.h"
+
+#include <fmt/format.h>
+
+#include <span>
+
+#include "harness/error/error.h"
+#include "harness/process/captured_output.h"
+#include "harness/process/executable.h"
+#include "harness/process/run_limited.h"
+
+namespace pkb::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+using Arguments = std::vector<std::string>;
+
+constexpr std::string_view kProcNames[] = {"fresh", "none", "outer"};
+
+/// Where a distribution keeps them; on some of them the short ones are links.
+constexpr const char* kLibraries[] = {"/usr/lib", "/usr/lib64", "/lib", "/lib64"};
+constexpr const char* kCompilers[] = {"/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin"};
+/// The cache of the loader says where libraries are; alternatives decide which of several one name means.
+constexpr const char* kLibraryConfiguration[] = {"/etc/ld.so.cache", "/etc/alternatives"};
+/// Read by the linker.
+constexpr const char* kCompilerConfiguration[] = {"/etc/ld.so.conf", "/etc/ld.so.conf.d"};
+
+void add(Arguments& to, std::initializer_list<std::string> more) { to.insert(to.end(), more); }
+
+/// Shows a folder at its own path; a link stays a link, so that merged and split /usr both work.
+void show_folder(Arguments& to, const fs::path& path) {
+  std::error_code error;
+  if (fs::is_symlink(path, error))
+    add(to, {"--symlink", fs::read_symlink(path).string(), path.string()});
+  else if (fs::is_directory(path, error))
+    add(to, {"--ro-bind", path.string(), path.string()});
+}
+
+/// Empty when a trivial program runs inside; else what bubblewrap said.
+std::string try_out(const Means& means) {
+  const auto program = process::find_executable("true");
+  if (!program) return "no program `true` to try it with";
+  Arguments line = walls(means, System::libraries, 1 << 20);
+  add(line, {"--ro-bind", program->string(), "/true", "--", "/true"});
+  const process::Result ended = process::run_limited(line, {}, "/", {.time = std::chrono::seconds(10)});
+  if (ended.timed_out) return "bwrap did not end";
+  if (ended.exit_code == 0) return {};
+  process::CapturedOutput output(ended.text.size());
+  output.append(ended.text);
+  const std::string said = output.last_lines(1);
+  return !said.empty() ? said : fmt::format("bwrap ended with status {}", ended.exit_code);
+}
+
+fs::path find_bwrap() {
+  const auto bwrap = process::find_executable("bwrap");
+  if (!bwrap)
+    throw EnvironmentError(
+        {.where = "sandbox",
+         .fault = "bubblewrap (bwrap) is not installed",
+         .remedy = "install it (scripts/setup does), or run unprotected with --sandbox none"});
+  return *bwrap;
+}
+
+}  // namespace
+
+std::string_view name_of(Means::Proc proc) { return kProcNames[static_cast<std::size_t>(proc)]; }
+
+Means find_means(Means::Proc weakest) {
+  Means means{.bwrap = find_bwrap()};
+  std::string first_fault;
+  for (const auto proc : {Means::Proc::fresh, weakest}) {
+    for (const bool user_namespace : {true, false}) {
+      means.proc = proc;
+      means.user_namespace = user_namespace;
+      const std::string found = try_out(means);
+      if (found.empty()) return means;
+      if (first_fault.empty()) first_fault = found;
+    }
+  }
+  throw EnvironmentError({.where = "sandbox",
+                          .fault = fmt::format("bubblewrap cannot make namespaces here ({})", first_fault),
+                          .remedy =
+                              "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
+                              "kernel.apparmor_restrict_unprivileged_userns=0, or a container that permits "
+                              "them), or run unprotected with --sandbox none"});
+}
+
+std::string fault() {
+  try {
+    find_means();
+    return {};
+  } catch (const EnvironmentError& error) {
+    return error.what();
+  }
+}
+
+std::vector<std::string> walls(const Means& means, System system, std::uint64_t tmp_bytes) {
+  Arguments line = {means.bwrap.string(), "--die-with-parent", "--new-session", "--unshare-pid",
+                    "--unshare-net",      "--unshare-ipc",     "--unshare-uts", "--unshare-cgroup-try"};
+  if (means.user_namespace) line.emplace_back("--unshare-user");
+  const auto show_files = [&](std::span<const char* const> paths) {
+    for (const char* path : paths) add(line, {"--ro-bind-try", path, path});
+  };
+  show_files(kLibraryConfiguration);
+  if (system == System::libraries) {
+    for (const char* folder : kLibraries) show_folder(line, folder);
+  } else {
+    for (const char* folder : kCompilers) show_folder(line, folder);
+    show_files(kCompilerConfiguration);
+  }
+  add(line, {"--dev", "/dev", "--size", std::to_string(tmp_bytes), "--tmpfs", "/tmp"});
+  switch (means.proc) {
+    case Means::Proc::fresh:
+      add(line, {"--proc", "/proc"});
+      break;
+    case Means::Proc::none:
+      break;
+    case Means::Proc::outer:
+      add(line, {"--ro-bind", "/proc", "/proc"});
+      break;
+  }
+  return line;
+}
+
+}  // namespace pkb::sandbox
