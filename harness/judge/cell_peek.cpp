@@ -38,7 +38,8 @@ void list_descriptors() {
 
 void count_processes() {
   int count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc"))
+  std::error_code none;  // where a fresh /proc is refused
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", none))
     if (std::ranges::all_of(entry.path().filename().string(), [](char c) { return c >= '0' && c <= '9'; }))
       ++count;
   std::cout << (count <= 2 ? "at most 2" : "more than 2") << '\n';
