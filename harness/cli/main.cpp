@@ -3,10 +3,23 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "harness/cli/commands.h"
 #include "harness/error/error.h"
 
 namespace {
+
+/// CLI11 would only say that a subcommand is required.
+void require_known_command(const CLI::App& pkb, const std::string& word) {
+  if (word.starts_with('-')) return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : pkb.get_subcommands({})) names.push_back(command->get_name());
+  if (std::ranges::find(names, word) != names.end()) return;
+  throw pkb::InputError({.where = word,
+                         .fault = "no such command",
+                         .remedy = fmt::format("choose one of {}", fmt::join(names, ", "))});
+}
 
 int failed(const std::exception& error, pkb::cli::Exit exit) {
   fmt::print(stderr, "pkb: {}\n", error.what());
@@ -36,6 +49,7 @@ int main(int argc, char** argv) {
   pkb::cli::add_doctor(pkb, exit);
 
   try {
+    if (argc > 1) require_known_command(pkb, argv[1]);
     pkb.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return pkb.exit(error, std::cout, std::cerr) == 0 ? 0 : static_cast<int>(Exit::bad_input);
