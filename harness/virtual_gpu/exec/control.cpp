@@ -9,6 +9,7 @@
 
 #include "harness/virtual_gpu/exec/block.h"
 #include "harness/virtual_gpu/exec/decode.h"
+#include "harness/virtual_gpu/exec/print.h"
 
 // Branches, calls and ends (PTX ISA 9.7.12).
 namespace pkb::virtual_gpu {
@@ -58,18 +59,6 @@ void copy_arguments(Warp& warp, std::uint32_t lanes, const Kernel::Parameter* fr
     }
   }
 }
-
-// A call's operands stand in lists[list ...]: the number of returns, then offset and bytes of each return and
-// each argument in the caller's local memory.
-struct CallList {
-  explicit CallList(const Kernel& kernel, const Instruction& in) {
-    const std::uint32_t* at = kernel.lists.data() + in.list();
-    returns = *at++;
-    for (std::uint32_t i = 0; i < in.count; ++i, at += 2) values.push_back({at[0], at[1]});
-  }
-  std::uint32_t returns;
-  std::vector<Kernel::Parameter> values;
-};
 
 constexpr std::uint32_t kDeepest = 4096;  // calls; the hardware's stack ends sooner
 
@@ -197,6 +186,11 @@ void build_end(Decoder& decoder, const ptx::Statement&, const Entry& entry) {
   decoder.emit_jump(entry.handler);
 }
 
+/// Whether a call's operands are those of `int vprintf(const char*, void*)`.
+bool is_print(const std::vector<std::uint32_t>& list) {
+  return list.size() == 7 && list[0] == 1 && list[2] == 4 && list[4] == 8 && list[6] == 8;
+}
+
 // call{.uni} (returns), function, (arguments){, prototype or targets}
 void build_call(Decoder& decoder, const ptx::Statement& statement, const Entry&) {
   using Kind = ptx::Operand::Kind;
@@ -221,8 +215,17 @@ void build_call(Decoder& decoder, const ptx::Statement& statement, const Entry&)
   const bool indirect = callee.kind == Kind::reg;
   const std::uint32_t address = indirect ? decoder.source(callee, Slot::quad) : 0;
   const bool assertion = callee.name == "__assertfail" && count == 5 && list[0] == 0;
-  const std::uint32_t function = indirect || assertion ? 0 : decoder.function_index(callee.name);
+  const bool prints = callee.name == "vprintf" && is_print(list);
+  const std::uint32_t function = indirect || assertion || prints ? 0 : decoder.function_index(callee.name);
   if (indirect) decoder.add_all_functions();
+  if (prints) {
+    const std::uint32_t operand_list = decoder.list(list);
+    Instruction& in = decoder.emit(print);
+    in.e = operand_list;
+    in.count = count;
+    in.target = static_cast<std::int32_t>(decoder.kernel().memory_accesses++);
+    return;
+  }
   Instruction& in = decoder.emit_jump(assertion ? fail_assertion : indirect ? call_indirect : call);
   in.a = address;
   in.target = static_cast<std::int32_t>(function);
