@@ -74,7 +74,7 @@ bool is_shared(const ptx::Variable& variable) { return variable.space == ptx::Sp
 Table::Table() {
   for (const auto add_family : {add_move, add_integer, add_carry, add_logic, add_compare, add_float,
                                 add_rounding, add_approximate, add_half, add_convert, add_access, add_atomic,
-                                add_control, add_barrier, add_shuffle, add_matrix, add_special})
+                                add_control, add_barrier, add_shuffle, add_matrix, add_async, add_special})
     add_family(*this);
 }
 

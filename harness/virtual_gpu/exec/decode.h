@@ -70,6 +70,7 @@ void add_control(Table&);
 void add_barrier(Table&);
 void add_shuffle(Table&);
 void add_matrix(Table&);
+void add_async(Table&);
 void add_special(Table&);
 
 /// What a statement needs and the virtual GPU lacks.
