@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -67,6 +69,28 @@ TEST(Export, WritesWhatImportReads) {
   EXPECT_EQ(nlohmann::json::parse(done.output).at("inputs"), "imported");
 }
 
+TEST(Output, ThatCannotBeWrittenIsNoSuccess) {
+  const Finished done = run({.words = {"/bin/sh", "-c", PKB_EXECUTABLE " list > /dev/full"}});
+  EXPECT_EQ(done.exit, 3);
+  EXPECT_THAT(done.errors, StartsWith("pkb: "));
+}
+
+TEST(TemporaryFolder, ThatDoesNotExistIsNamed) {
+  const Finished done = run({.words = {PKB_EXECUTABLE, "eval", "1", kSolution, "--device", "virtual"},
+                             .environment = {{"TMPDIR", "/no/such/folder"}}});
+  EXPECT_EQ(done.exit, 3);
+  EXPECT_THAT(done.errors, HasSubstr("TMPDIR: names no folder"));
+}
+
+TEST(Import, RefusesAPipe) {
+  const TestFolder data, out;
+  ASSERT_EQ(mkfifo((data.path() / "index.json").c_str(), 0600), 0);
+  const Finished done = pkb({"eval", "1", kSolution, "--device", "virtual", "--ranks", "2", "--import",
+                             data.path(), "--out", out.path()});
+  EXPECT_EQ(done.exit, 2);
+  EXPECT_THAT(done.errors, HasSubstr("index.json: is no regular file"));
+}
+
 struct Misuse {
   const char* name;
   std::vector<std::string> arguments;
@@ -99,6 +123,9 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{"TooManyRanks", {"eval", "1", kSolution, "--ranks", "65"}, 2, "--ranks"},
         Misuse{"NoRanks", {"eval", "1", kSolution, "--ranks", "0"}, 2, "--ranks"},
         Misuse{"RanksThatAreNoNumber", {"eval", "1", kSolution, "--ranks", "four"}, 2, "--ranks"},
+        Misuse{"TimeoutThatIsNoNumber", {"eval", "1", kSolution, "--timeout", "nan"}, 2, "--timeout"},
+        Misuse{"NegativeSeed", {"eval", "1", kSolution, "--seed", "-1"}, 2, "--seed"},
+        Misuse{"SeedTooLarge", {"eval", "1", kSolution, "--seed", "18446744073709551616"}, 2, "--seed"},
         Misuse{"UnknownDtype", {"eval", "1", kSolution, "--dtype", "fp4"}, 2, "--dtype"},
         Misuse{"UnknownOption", {"eval", "1", kSolution, "--fast"}, 2, "--fast"},
         Misuse{"NoCommand", {"frobnicate"}, 2, "frobnicate: no such command; choose one of list, show"},

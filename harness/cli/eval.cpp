@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -18,6 +19,13 @@ namespace pkb::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+/// CLI::Range would let NaN through.
+std::string refuse_timeout(const std::string& word) {
+  char* end = nullptr;
+  const double seconds = std::strtod(word.c_str(), &end);
+  return *end == '\0' && seconds >= 0.1 && seconds <= 86400 ? "" : "must be from 0.1 to 86400 seconds";
+}
 
 struct EvalOptions : JobOptions {
   std::string file, out;
@@ -158,7 +166,7 @@ void add_eval(CLI::App& pkb, Exit& exit) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command->add_option("--timeout", options->timeout, "Seconds that one run may take")
-      ->check(CLI::Range(0.1, 86400.0))
+      ->check(refuse_timeout)
       ->capture_default_str();
   command->add_option("--out", options->out, "Folder for the result file; results/local/ when left out");
   command

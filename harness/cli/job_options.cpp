@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <random>
 
@@ -48,6 +49,15 @@ Choice choose_device(const JobOptions& options, int ranks) {
   return {launch::Device::cuda, ""};
 }
 
+/// CLI11 alone would wrap a negative number and cut one that is too large.
+std::string refuse_seed(const std::string& word) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  return error == std::errc() && end == word.data() + word.size()
+             ? ""
+             : "must be a whole number from 0 to 2^64 - 1";
+}
+
 std::uint64_t unpredictable_seed() {
   std::random_device random;
   return (std::uint64_t{random()} << 32 | random()) >> 1;
@@ -71,8 +81,10 @@ void add_job_options(CLI::App& command, JobOptions& options) {
   command.add_option("--dtype", options.dtype, "Run dtype")
       ->check(CLI::IsMember({"bf16", "fp16", "fp32"}))
       ->capture_default_str();
-  command.add_option("--seed", options.seed,
-                     "Repeats an evaluation: inputs and virtual schedule; otherwise unpredictable");
+  command
+      .add_option("--seed", options.seed,
+                  "Repeats an evaluation: inputs and virtual schedule; otherwise unpredictable")
+      ->check(refuse_seed);
   command.add_option("--chip", options.chip, "What virtual GPUs are")
       ->check(CLI::IsMember({"h100", "h200", "b200"}))
       ->capture_default_str();
@@ -85,7 +97,12 @@ void add_job_options(CLI::App& command, JobOptions& options) {
 }
 
 PrivateFolder::PrivateFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "pkb-XXXXXX").string();
+  std::error_code error;
+  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+  if (error)
+    throw EnvironmentError(
+        {.where = "TMPDIR", .fault = "names no folder", .remedy = "set it to one, or unset it"});
+  std::string name = (parent / "pkb-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr)
     throw EnvironmentError({.where = name,
                             .fault = std::string("cannot be made: ") + std::strerror(errno),

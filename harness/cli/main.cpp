@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdio>
 
 #include "harness/cli/commands.h"
 #include "harness/error/error.h"
@@ -26,10 +29,25 @@ int failed(const std::exception& error, pkb::cli::Exit exit) {
   return static_cast<int>(exit);
 }
 
+/// Files opened later must not take the place of a standard stream that the caller has closed.
+void hold_standard_streams() {
+  for (int descriptor = 0; descriptor <= 2; ++descriptor)
+    if (fcntl(descriptor, F_GETFD) < 0) open("/dev/null", O_RDWR);
+}
+
+/// A result that standard output did not take must not look delivered.
+int delivered(int exit) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit;
+  fmt::print(stderr, "pkb: standard output: cannot be written; a result file, if any, is complete\n");
+  return static_cast<int>(pkb::cli::Exit::environment_failed);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using pkb::cli::Exit;
+  hold_standard_streams();
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not cost an evaluation
   // Standard output is the result; everything else goes to standard error.
   spdlog::set_default_logger(spdlog::stderr_color_mt("pkb"));
   spdlog::set_pattern("pkb: %v");
@@ -52,11 +70,11 @@ int main(int argc, char** argv) {
     if (argc > 1) require_known_command(pkb, argv[1]);
     pkb.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return pkb.exit(error, std::cout, std::cerr) == 0 ? 0 : static_cast<int>(Exit::bad_input);
+    return pkb.exit(error, std::cout, std::cerr) == 0 ? delivered(0) : static_cast<int>(Exit::bad_input);
   } catch (const pkb::InputError& error) {
     return failed(error, Exit::bad_input);
   } catch (const std::exception& error) {
     return failed(error, Exit::environment_failed);
   }
-  return static_cast<int>(exit);
+  return delivered(static_cast<int>(exit));
 }

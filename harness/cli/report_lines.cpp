@@ -22,6 +22,13 @@ std::string place_of(const nlohmann::json& diagnosis) {
   return place;
 }
 
+/// Text that a candidate had a hand in must not command the terminal.
+std::string printable(std::string text) {
+  for (char& c : text)
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f) c = '?';
+  return text;
+}
+
 }  // namespace
 
 std::string diagnosis_lines(const nlohmann::json& result, std::size_t most) {
@@ -31,8 +38,8 @@ std::string diagnosis_lines(const nlohmann::json& result, std::size_t most) {
   });
   std::string lines;
   for (std::size_t i = 0; i < std::min(all.size(), most); ++i)
-    lines +=
-        fmt::format("{}{}: {}\n", all[i].value("verdict", ""), place_of(all[i]), all[i].value("text", ""));
+    lines += fmt::format("{}{}: {}\n", all[i].value("verdict", ""), place_of(all[i]),
+                         printable(all[i].value("text", "")));
   if (all.size() > most) lines += fmt::format("and {} more, see the result file\n", all.size() - most);
   return lines;
 }

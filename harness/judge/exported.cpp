@@ -23,8 +23,12 @@ std::string exported_name(int rank, Role role, std::string_view tensor) {
 
 void check_index(const launch::Job& job, const problem::Instance& instance) {
   const std::filesystem::path path = job.import_folder / "index.json";
+  std::error_code error;
+  if (!std::filesystem::exists(path, error))
+    return;  // arrays from elsewhere: their own dtypes and shapes are checked
+  if (!std::filesystem::is_regular_file(path, error))
+    throw InputError({.where = path.string(), .fault = "is no regular file", .remedy = {}});
   std::ifstream file(path);
-  if (!file) return;  // arrays from elsewhere: their own dtypes and shapes are checked
   const nlohmann::json index = nlohmann::json::parse(file, nullptr, false);
   if (!index.is_object())
     throw InputError({.where = path.string(), .fault = "is no JSON object", .remedy = {}});

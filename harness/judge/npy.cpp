@@ -98,6 +98,9 @@ Array read_npy(const std::filesystem::path& file, DType dtype, std::span<const s
                        .remedy = fmt::format("it must hold {} ({}) of shape {}", type_string(dtype),
                                              name_of(dtype), tuple(shape))});
   };
+  std::error_code error;
+  if (std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error))
+    throw refuse("is no regular file");  // opening a pipe would wait for ever
   std::ifstream in(file, std::ios::binary);
   if (!in) throw refuse(std::string("cannot be read: ") + std::strerror(errno));
   char prefix[kPrefix];

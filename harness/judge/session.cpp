@@ -13,6 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
+constexpr std::size_t kMostSymmetric = 256;  // each costs every judge a descriptor
 constexpr std::size_t kLongestWaits = 500;
 constexpr int kPollMilliseconds = 1;  ///< how long another judge's message may lie unnoticed
 constexpr auto kSampleInterval = 100ms;
@@ -191,10 +192,14 @@ bool Session::grant(const Event& request, const Phase& phase) {
   if (request.kind == Event::Kind::barrier)
     return x_worker.channel().send(encode(worker::ToWorker(worker::Proceed{}))) || fail_closed(phase);
   std::string refused;
-  try {
-    x_symmetric.push_back(x_memory.create(request.bytes));
-  } catch (const EnvironmentError& error) {
-    refused = error.what();
+  if (x_symmetric.size() >= kMostSymmetric) {
+    refused = fmt::format("more than {} calls in one setup; ask once and divide the memory", kMostSymmetric);
+  } else {
+    try {
+      x_symmetric.push_back(x_memory.create(request.bytes));
+    } catch (const EnvironmentError& error) {
+      refused = error.what();
+    }
   }
   if (!refused.empty())
     record(Verdict::crash, fmt::format("symmetric({}): {}", request.bytes, refused), phase, x_options.rank);
