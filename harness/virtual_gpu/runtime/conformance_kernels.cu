@@ -2,7 +2,9 @@
 #include "harness/virtual_gpu/runtime/conformance_kernels.h"
 
 #include <cooperative_groups.h>
+#include <cuda_bf16.h>
 #include <cuda_runtime.h>
+#include <mma.h>
 
 namespace {
 
@@ -102,7 +104,8 @@ __global__ void histogram_kernel(const unsigned char* in, unsigned* bins, int n)
   __shared__ unsigned own[256];
   own[threadIdx.x] = 0;
   __syncthreads();
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&own[in[i]], 1u);
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    atomicAdd(&own[in[i]], 1u);
   __syncthreads();
   if (own[threadIdx.x] != 0) atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
 }
@@ -185,6 +188,46 @@ __global__ void reverse_kernel(int* data, int n) {
   for (int i = threadIdx.x; i < n; i += blockDim.x) data[i] = held[n - 1 - i];
 }
 
+__device__ unsigned shared_address(const void* pointer) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+
+// One warp. A is 16 x 16, B is 16 x 8, both row-major; fragments come through ldmatrix, and C is stored as
+// the PTX ISA lays out mma.m16n8k16: thread t of group g has columns 2t and 2t + 1 of rows g and g + 8.
+__global__ void warp_product_kernel(const __nv_bfloat16* a, const __nv_bfloat16* b, float* by_mma,
+                                    float* by_wmma) {
+  __shared__ alignas(32) __nv_bfloat16 tile_a[16][16], tile_b[16][8];
+  const int lane = static_cast<int>(threadIdx.x);
+  for (int i = lane; i < 256; i += 32) tile_a[i / 16][i % 16] = a[i];
+  for (int i = lane; i < 128; i += 32) tile_b[i / 8][i % 8] = b[i];
+  __syncwarp();
+
+  unsigned fa[4], fb[2];
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(fa[0]), "=r"(fa[1]), "=r"(fa[2]), "=r"(fa[3])
+               : "r"(shared_address(&tile_a[lane % 16][lane / 16 * 8])));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+               : "=r"(fb[0]), "=r"(fb[1])
+               : "r"(shared_address(&tile_b[lane % 16][0])));
+  float c[4] = {};
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(fa[0]), "r"(fa[1]), "r"(fa[2]), "r"(fa[3]), "r"(fb[0]), "r"(fb[1]));
+  for (int i = 0; i < 4; ++i) by_mma[(lane / 4 + i / 2 * 8) * 8 + lane % 4 * 2 + i % 2] = c[i];
+
+  using namespace nvcuda;
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, __nv_bfloat16, wmma::row_major> left;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, __nv_bfloat16, wmma::col_major> right;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+  wmma::fill_fragment(sum, 1.0f);
+  wmma::load_matrix_sync(left, &tile_a[0][0], 16);
+  wmma::load_matrix_sync(right, &tile_a[0][0], 16);
+  wmma::mma_sync(sum, left, right, sum);
+  wmma::store_matrix_sync(by_wmma, sum, 16, wmma::mem_row_major);
+}
+
 __global__ void grid_sum_kernel(unsigned* partial, unsigned* out) {
   const auto grid = cooperative_groups::this_grid();
   if (threadIdx.x == 0) partial[blockIdx.x] = blockIdx.x + 1;
@@ -224,10 +267,13 @@ void reduce_sum(const int* in, unsigned long long* sum, int n, cudaStream_t stre
   reduce_kernel<<<17, kThreads, 0, stream>>>(in, sum, n);
 }
 
-void scan(const int* in, int* out, int n, cudaStream_t stream) { scan_kernel<<<1, 512, 0, stream>>>(in, out, n); }
+void scan(const int* in, int* out, int n, cudaStream_t stream) {
+  scan_kernel<<<1, 512, 0, stream>>>(in, out, n);
+}
 
 void transpose(const float* in, float* out, int rows, int columns, cudaStream_t stream) {
-  transpose_kernel<<<dim3((columns + 31) / 32, (rows + 31) / 32), dim3(32, 8), 0, stream>>>(in, out, rows, columns);
+  transpose_kernel<<<dim3((columns + 31) / 32, (rows + 31) / 32), dim3(32, 8), 0, stream>>>(in, out, rows,
+                                                                                            columns);
 }
 
 void gemm_f32(const float* a, const float* b, float* c, int m, int n, int k, cudaStream_t stream) {
@@ -274,7 +320,9 @@ void wait_for(const unsigned* flag, unsigned value, unsigned* seen, cudaStream_t
   wait_kernel<<<1, 1, 0, stream>>>(flag, value, seen);
 }
 
-void set_flag(unsigned* flag, unsigned value, cudaStream_t stream) { set_kernel<<<1, 1, 0, stream>>>(flag, value); }
+void set_flag(unsigned* flag, unsigned value, cudaStream_t stream) {
+  set_kernel<<<1, 1, 0, stream>>>(flag, value);
+}
 
 void fill_slowly(unsigned* out, unsigned value, int n, cudaStream_t stream) {
   fill_kernel<<<blocks_for(n), kThreads, 0, stream>>>(out, value, n, 2000);
@@ -291,7 +339,9 @@ cudaError_t set_variables(const float scale[4], float offset) {
   return error != cudaSuccess ? error : cudaMemcpyToSymbol(offset_variable, &offset, sizeof(offset));
 }
 
-cudaError_t get_offset(float* offset) { return cudaMemcpyFromSymbol(offset, offset_variable, sizeof(*offset)); }
+cudaError_t get_offset(float* offset) {
+  return cudaMemcpyFromSymbol(offset, offset_variable, sizeof(*offset));
+}
 
 void* variable_symbol() { return &offset_variable; }
 
@@ -314,14 +364,20 @@ cudaError_t launch_bounded(dim3 block) {
   return cudaGetLastError();
 }
 
+void warp_product(const void* a, const void* b, float* by_mma, float* by_wmma) {
+  warp_product_kernel<<<1, 32>>>(static_cast<const __nv_bfloat16*>(a), static_cast<const __nv_bfloat16*>(b),
+                                 by_mma, by_wmma);
+}
+
 cudaError_t sum_by_grid(unsigned* partial, unsigned* out, unsigned blocks) {
   void* arguments[] = {&partial, &out};
-  return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(grid_sum_kernel), blocks, 64, arguments, 0, nullptr);
+  return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(grid_sum_kernel), blocks, 64, arguments, 0,
+                                     nullptr);
 }
 
 cudaError_t launch_cooperative(unsigned blocks) {
-  cudaError_t error =
-      cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(empty_kernel), blocks, 1024, nullptr, 0, nullptr);
+  cudaError_t error = cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(empty_kernel), blocks, 1024,
+                                                  nullptr, 0, nullptr);
   cudaGetLastError();
   return error;
 }
@@ -334,7 +390,8 @@ void store(int* to, int value, cudaStream_t stream) { store_kernel<<<1, 1, 0, st
 void store_misaligned(char* to, cudaStream_t stream) { misaligned_kernel<<<1, 1, 0, stream>>>(to); }
 void trap(cudaStream_t stream) { trap_kernel<<<1, 1, 0, stream>>>(); }
 
-void pass_round(unsigned* mine, unsigned* theirs, unsigned from, unsigned to, bool first, cudaStream_t stream) {
+void pass_round(unsigned* mine, unsigned* theirs, unsigned from, unsigned to, bool first,
+                cudaStream_t stream) {
   pass_kernel<<<1, 1, 0, stream>>>(mine, theirs, from, to, first);
 }
 }

@@ -53,6 +53,8 @@ cudaError_t allow_shared(int bytes);
 cudaError_t launch_empty(dim3 grid, dim3 block, std::size_t shared);
 cudaError_t launch_bounded(dim3 block);  ///< __launch_bounds__(128)
 cudaError_t launch_cooperative(unsigned blocks);
+/// One warp: A (16 x 16) times B (16 x 8) by mma, and 1 + A times its transpose by wmma; A and B are bf16, row-major.
+void warp_product(const void* a, const void* b, float* by_mma, float* by_wmma);
 /// Every block adds what all blocks stored before a barrier of the grid: out has 64 numbers a block.
 cudaError_t sum_by_grid(unsigned* partial, unsigned* out, unsigned blocks);
 cudaError_t attributes_of_bounded(cudaFuncAttributes* attributes);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What any CUDA device does with kernels compiled by nvcc. Built twice: on the virtual GPU and, where there is one,
-// on a real one, so that the expectations themselves are tested.
+// What any CUDA device does with kernels compiled by nvcc. Built twice: on the virtual GPU and, where there
+// is one, on a real one, so that the expectations themselves are tested.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -36,7 +37,8 @@ template <class T>
 class DeviceArray {
  public:
   explicit DeviceArray(std::size_t count) : x_count(count) {
-    if (cudaMalloc(reinterpret_cast<void**>(&x_data), count * sizeof(T)) != cudaSuccess) throw std::bad_alloc();
+    if (cudaMalloc(reinterpret_cast<void**>(&x_data), count * sizeof(T)) != cudaSuccess)
+      throw std::bad_alloc();
     cudaMemset(x_data, 0, count * sizeof(T));
   }
   explicit DeviceArray(const std::vector<T>& values) : DeviceArray(values.size()) {
@@ -85,8 +87,8 @@ std::vector<int> integers(std::size_t count, int low, int high, std::uint32_t se
 
 class Cuda : public testing::Test {
  protected:
-  // By default the driver loads a kernel at its first launch, which waits for the kernels that run: one of those
-  // that spins until the other is launched would spin forever.
+  // By default the driver loads a kernel at its first launch, which waits for the kernels that run: one of
+  // those that spins until the other is launched would spin forever.
   static void SetUpTestSuite() { setenv("CUDA_MODULE_LOADING", "EAGER", 1); }
 
   void SetUp() override {
@@ -264,6 +266,34 @@ TEST_F(Kernels, AllResidentBlocksMeet) {
   EXPECT_EQ(out.values(), expected);
 }
 
+TEST_F(Kernels, WarpsMultiplyMatrices) {
+  // Small integers: every order of summation gives the same result. A bf16 is the high half of a float.
+  const auto integers = [](std::size_t count, std::uint32_t seed) {
+    std::vector<float> values = uniform<float>(count, -8, 8, seed);
+    for (float& value : values) value = std::round(value);
+    return values;
+  };
+  const auto bf16 = [](const std::vector<float>& values) {
+    std::vector<std::uint16_t> halves;
+    for (const float value : values)
+      halves.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16));
+    return halves;
+  };
+  const std::vector<float> a = integers(256, 1), b = integers(128, 2);
+  const DeviceArray<std::uint16_t> device_a(bf16(a)), device_b(bf16(b));
+  const DeviceArray<float> by_mma(128), by_wmma(256);
+  KERNELS(warp_product)(device_a.get(), device_b.get(), by_mma.get(), by_wmma.get());
+
+  std::vector<float> product(128, 0), square(256, 1);
+  for (int i = 0; i < 16; ++i)
+    for (int k = 0; k < 16; ++k) {
+      for (int j = 0; j < 8; ++j) product[i * 8 + j] += a[i * 16 + k] * b[k * 8 + j];
+      for (int j = 0; j < 16; ++j) square[i * 16 + j] += a[i * 16 + k] * a[j * 16 + k];
+    }
+  EXPECT_EQ(by_mma.values(), product);
+  EXPECT_EQ(by_wmma.values(), square);
+}
+
 TEST_F(Kernels, GridsSynchronise) {
   constexpr unsigned kBlocks = 37;
   const DeviceArray<unsigned> partial(kBlocks), out(kBlocks * 64);
@@ -378,7 +408,8 @@ TEST_F(Streams, HostFunctionsRunInOrder) {
     unsigned sum = 0;
   } look{pinned};
   KERNELS(fill_slowly)(out.get(), 2, 1'000, stream.handle);
-  ASSERT_CUDA(cudaMemcpyAsync(pinned, out.get(), 1'000 * sizeof(unsigned), cudaMemcpyDeviceToHost, stream.handle));
+  ASSERT_CUDA(
+      cudaMemcpyAsync(pinned, out.get(), 1'000 * sizeof(unsigned), cudaMemcpyDeviceToHost, stream.handle));
   ASSERT_CUDA(cudaLaunchHostFunc(
       stream.handle,
       [](void* data) {
@@ -507,19 +538,22 @@ TEST_F(Copies, AreCheckedAgainstTheAllocations) {
            CopyCase{End::device, End::host, 10, cudaMemcpyDeviceToHost, cudaErrorInvalidValue},
            CopyCase{End::device, End::device, 10, cudaMemcpyHostToDevice, cudaSuccess},
            CopyCase{End::device, End::device, 10, cudaMemcpyDeviceToHost, cudaSuccess},
-           CopyCase{End::device, End::host, 10, static_cast<cudaMemcpyKind>(7), cudaErrorInvalidMemcpyDirection},
+           CopyCase{End::device, End::host, 10, static_cast<cudaMemcpyKind>(7),
+                    cudaErrorInvalidMemcpyDirection},
        }) {
     void* const to = each.to == End::device ? a.get() : x.data();
     const void* const from = each.from == End::device ? b.get() : y.data();
     EXPECT_EQ(cudaMemcpy(to, from, each.bytes, each.kind), each.expected)
-        << each.bytes << " bytes, kind " << each.kind << ", to " << int(each.to) << " from " << int(each.from);
+        << each.bytes << " bytes, kind " << each.kind << ", to " << int(each.to) << " from "
+        << int(each.from);
     cudaGetLastError();
   }
   EXPECT_EQ(cudaMemcpy(nullptr, x.data(), 10, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
   EXPECT_CUDA(cudaMemcpy(nullptr, x.data(), 0, cudaMemcpyHostToDevice));
   EXPECT_EQ(cudaMemset(a.get(), 1, 1001), cudaErrorInvalidValue);
   EXPECT_EQ(cudaMemset(x.data(), 1, 10), cudaErrorInvalidValue);
-  EXPECT_EQ(cudaMemcpy2D(a.get(), 8, x.data(), 16, 16, 4, cudaMemcpyHostToDevice), cudaErrorInvalidPitchValue);
+  EXPECT_EQ(cudaMemcpy2D(a.get(), 8, x.data(), 16, 16, 4, cudaMemcpyHostToDevice),
+            cudaErrorInvalidPitchValue);
   EXPECT_EQ(cudaMemcpyPeer(a.get(), 1, b.get(), 0, 4), cudaErrorInvalidDevice);
   EXPECT_CUDA(cudaMemcpyPeer(a.get(), 0, b.get(), 0, 4));
   cudaGetLastError();
