@@ -157,6 +157,7 @@ CompileResult compile(const CompileRequest& request) {
 
   CompileResult result;
   result.command = nvcc_line(request, toolkit, source);
+  result.source = source.text;
   result.source_hash = sha256(source.text);
   result.key = key_of(request, toolkit, source, result.command);
   const auto finish = [&] {

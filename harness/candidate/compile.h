@@ -32,6 +32,7 @@ struct CompileResult {
   std::filesystem::path library;     ///< in the cache, when ok
   std::string text;                  ///< what the compiler printed: errors, or warnings
   std::string limit;                 ///< when a limit ended it, a sentence that says which
+  std::string source;                ///< the text that was compiled
   std::string source_hash;           ///< SHA-256 of the source file
   std::string key;                   ///< of the cache: source, headers, flags and compilers
   std::vector<std::string> command;  ///< nvcc and its arguments, as the sandbox sees them

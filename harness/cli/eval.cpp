@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "harness/candidate/compile.h"
@@ -35,11 +34,6 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-std::string read_source(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 /// The fields that say what was evaluated, before anything is known about it.
 nlohmann::json description(const PreparedJob& prepared, const candidate::CompileResult& compiled,
                            const std::string& file) {
@@ -64,7 +58,7 @@ nlohmann::json description(const PreparedJob& prepared, const candidate::Compile
       {"candidate",
        {{"file", std::filesystem::path(file).filename().string()},
         {"sha256", compiled.source_hash},
-        {"source", read_source(file)}}},
+        {"source", compiled.source}}},
       {"compile",
        {{"ok", compiled.ok},
         {"cached", compiled.cached},
