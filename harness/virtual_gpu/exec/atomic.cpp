@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "harness/virtual_gpu/exec/atomic.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "harness/virtual_gpu/exec/float.h"
@@ -169,6 +172,7 @@ struct Operation {
   std::size_t bytes;
   Handler (*one)(const Place&);
   Handler (*vector)(const Place&);
+  Combine combine;
 };
 
 // Atomics know three spaces; the others are no place for them.
@@ -191,17 +195,31 @@ Handler in_atomic_space(const Place& place) {
 }
 
 template <class T, T (*f)(T, T)>
+void combine(std::byte* to, const std::byte* from, std::size_t bytes) {
+  for (std::size_t at = 0; at + sizeof(T) <= bytes; at += sizeof(T)) {
+    T value;
+    std::memcpy(&value, from + at, sizeof value);
+    update<T, f>(reinterpret_cast<T*>(to + at), value);
+  }
+}
+
+template <class T, T (*f)(T, T)>
 constexpr Operation operation(std::string_view name) {
-  return {name, slot_of<T>(), sizeof(T), in_atomic_space<Update<T, f>::template One>, nullptr};
+  return {name,    slot_of<T>(),   sizeof(T), in_atomic_space<Update<T, f>::template One>,
+          nullptr, combine<T, f>};
 }
 template <class T, T (*f)(T, T)>
 constexpr Operation vector_operation(std::string_view name) {
-  return {name, slot_of<T>(), sizeof(T), in_atomic_space<Update<T, f>::template One>,
-          in_atomic_space<Update<T, f>::template Vector>};
+  return {name,
+          slot_of<T>(),
+          sizeof(T),
+          in_atomic_space<Update<T, f>::template One>,
+          in_atomic_space<Update<T, f>::template Vector>,
+          combine<T, f>};
 }
 template <class T>
 constexpr Operation swap(std::string_view name) {
-  return {name, slot_of<T>(), sizeof(T), in_atomic_space<Swap<T>::template One>, nullptr};
+  return {name, slot_of<T>(), sizeof(T), in_atomic_space<Swap<T>::template One>, nullptr, nullptr};
 }
 
 using s32 = std::int32_t;
@@ -294,6 +312,11 @@ void build_atomic(Decoder& decoder, const ptx::Statement& statement, const Entry
 }
 
 }  // namespace
+
+Combine find_reduction(std::string_view name, bool flushes) {
+  const Operation* operation = find(name, flushes);
+  return operation == nullptr ? nullptr : operation->combine;
+}
 
 void add_atomic(Table& table) {
   table.add_all({{"atom", nullptr, {}, build_atomic}, {"red", nullptr, {}, build_atomic}});

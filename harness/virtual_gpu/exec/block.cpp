@@ -8,33 +8,24 @@
 
 #include <fmt/format.h>
 
+#include "harness/virtual_gpu/exec/cluster.h"
+
 namespace pkb::virtual_gpu {
 namespace {
-
-// Instructions of a warp's turn. Neighbouring warps work on neighbouring memory, so turns are short.
-constexpr std::uint64_t kTurn = 256;
 
 Dim3 unflatten(std::uint64_t index, const Dim3& size) {
   return {static_cast<std::uint32_t>(index % size.x), static_cast<std::uint32_t>(index / size.x % size.y),
           static_cast<std::uint32_t>(index / (std::uint64_t{size.x} * size.y))};
 }
 
-std::uint64_t next_random(std::uint64_t& state) {  // splitmix64
-  std::uint64_t z = state += 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
-
 }  // namespace
 
-BlockState::BlockState(const Launch& launch, Memory& memory, std::uint64_t linear_index, std::uint32_t sm)
-    : x_launch(launch),
+BlockState::BlockState(ClusterState& cluster, const Launch& launch, Memory& memory, const Position& position)
+    : x_cluster(cluster),
+      x_launch(launch),
       x_kernel(*launch.kernel),
       x_memory(memory),
-      x_linear_index(linear_index),
-      x_sm(sm),
-      x_index(unflatten(linear_index, launch.grid)),
+      x_position(position),
       x_thread_count(static_cast<std::uint32_t>(launch.block.count())),
       x_live_threads(x_thread_count),
       x_shared_bytes(std::max<std::uint64_t>(x_kernel.static_shared,
@@ -51,6 +42,8 @@ BlockState::BlockState(const Launch& launch, Memory& memory, std::uint64_t linea
     const std::uint32_t threads = std::min<std::uint32_t>(x_thread_count - i * kLanes, kLanes);
     x_warps.emplace_back(*this, i, kAllLanes >> (kLanes - threads), x_registers.get() + i * stride);
   }
+  x_copies.reserve(warps);
+  for (Warp& warp : x_warps) x_copies.emplace_back(warp);
   for (Barrier& barrier : x_barriers) barrier.lanes.resize(warps);
   x_stops.assign(warps, Warp::Stop::budget);
 }
@@ -59,44 +52,24 @@ Dim3 BlockState::thread(std::uint32_t warp, int lane) const {
   return unflatten(std::uint64_t{warp} * kLanes + static_cast<std::uint64_t>(lane), x_launch.block);
 }
 
-Block::Outcome BlockState::run(std::uint32_t budget, std::uint64_t seed) {
-  if (x_memory.generation() != x_generation || !x_allocations) {
-    x_generation = x_memory.generation();
-    x_allocations = x_memory.snapshot();
-    std::fill(x_ranges.begin(), x_ranges.end(), Range{});
-  }
-  std::vector<std::uint32_t> order(x_warps.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::vector<std::uint64_t> used(x_warps.size());
-  for (;;) {
-    for (std::size_t i = order.size(); seed != 0 && i > 1; --i)
-      std::swap(order[i - 1], order[next_random(seed) % i]);
-    bool live = false, progressed = false, polls = false, left = false;
-    for (const std::uint32_t i : order) {
-      Warp& warp = x_warps[i];
-      if (warp.live() == 0) continue;
-      live = true;
-      if (used[i] >= budget) continue;
-      const std::uint64_t instructions = warp.warp_instructions(), progress = warp.progress_count();
-      // A seed also cuts the warps' turns at different places.
-      const std::uint64_t turn = seed == 0 ? kTurn : 1 + next_random(seed) % (2 * kTurn);
-      x_stops[i] = warp.run(static_cast<std::uint32_t>(std::min<std::uint64_t>(turn, budget - used[i])));
-      used[i] += warp.warp_instructions() - instructions;
-      if (x_stops[i] == Warp::Stop::fault) return Block::Outcome::fault;
-      polls |= x_stops[i] == Warp::Stop::polling;
-      left |= x_stops[i] != Warp::Stop::waiting && x_stops[i] != Warp::Stop::finished && used[i] < budget;
-      progressed |= warp.progress_count() != progress ||
-                    (x_stops[i] != Warp::Stop::polling && warp.warp_instructions() != instructions);
-    }
-    if (!live) return Block::Outcome::finished;
-    if (progressed) continue;
-    if (std::any_of(used.begin(), used.end(), [budget](std::uint64_t u) { return u >= budget; }))
-      return Block::Outcome::budget;
-    if (polls) return Block::Outcome::polling;
-    if (left) continue;
-    stuck();
-    return Block::Outcome::fault;
-  }
+void BlockState::refresh() {
+  if (x_memory.generation() == x_generation && x_allocations) return;
+  x_generation = x_memory.generation();
+  x_allocations = x_memory.snapshot();
+  std::fill(x_ranges.begin(), x_ranges.end(), Range{});
+}
+
+BlockState::SharedPlace BlockState::locate(std::uint64_t address) {
+  const std::uint64_t rank = address >> kRankShift;
+  if (rank == 0) return {this, address};
+  return {x_cluster.block(rank - 1), address & ((1u << kRankShift) - 1)};
+}
+
+void BlockState::count_copied(std::uint32_t owner, std::uint64_t bytes, bool write) {
+  if (owner == AsyncCopy::kShared)
+    count_shared(bytes, write);
+  else
+    (write ? x_written : x_read)[owner] += bytes;
 }
 
 void BlockState::raise(Fault fault) {
@@ -197,6 +170,9 @@ void BlockState::exited(std::uint32_t lanes) {
   x_live_threads -= static_cast<std::uint32_t>(std::popcount(lanes));
   for (std::uint32_t id = 0; id < kBarriers; ++id)
     if (x_barriers[id].active && complete(x_barriers[id])) release(id);
+  if (x_live_threads == 0)
+    for (CopyQueue& copies : x_copies) copies.perform_all();
+  x_cluster.exited();
 }
 
 void BlockState::release(std::uint32_t id) {
@@ -206,17 +182,6 @@ void BlockState::release(std::uint32_t id) {
   barrier.active = false;
   barrier.threads = barrier.arrivals = barrier.again = barrier.holds = barrier.reducing = 0;
   std::fill(barrier.lanes.begin(), barrier.lanes.end(), 0u);
-}
-
-void BlockState::stuck() {
-  for (Warp& warp : x_warps)
-    for (const Fragment& fragment : warp.fragments()) {
-      const bool barrier = fragment.state == Fragment::State::barrier;
-      const Instruction& in = barrier ? fragment.next[-1] : *fragment.next;
-      warp.fault(in, std::countr_zero(fragment.lanes), Fault::Kind::barrier_divergence, 0,
-                 fmt::format("no thread of the block can go on: {}", fmt::join(waits(), "; ")));
-      return;
-    }
 }
 
 std::vector<std::string> BlockState::waits() const {
@@ -236,7 +201,8 @@ std::vector<std::string> BlockState::waits() const {
           what = x_stops[i] == Warp::Stop::polling ? "poll" : "run";
           break;
         case Fragment::State::barrier:
-          what = fmt::format("wait at barrier {}", fragment.wanted);
+          what = fragment.wanted == kClusterBarrier ? "wait at the barrier of the cluster"
+                                                    : fmt::format("wait at barrier {}", fragment.wanted);
           break;
         case Fragment::State::rendezvous:
           what = fmt::format("wait in {} for the other threads of mask {:#x}", place.opcode, fragment.wanted);
@@ -257,15 +223,6 @@ std::vector<std::string> BlockState::waits() const {
     lines.push_back(fmt::format("{} thread{} {}", group.threads, group.threads == 1 ? "" : "s", group.what));
   return lines;
 }
-
-Block::Block(const Launch& launch, Memory& memory, std::uint64_t linear_index, std::uint32_t sm)
-    : x_state(std::make_unique<BlockState>(launch, memory, linear_index, sm)) {}
-Block::~Block() = default;
-Block::Outcome Block::run(std::uint32_t budget, std::uint64_t seed) { return x_state->run(budget, seed); }
-const Fault& Block::fault() const { return x_state->fault(); }
-const Counters& Block::counters() const { return x_state->total_counters(); }
-std::uint64_t Block::linear_index() const { return x_state->linear_index(); }
-std::vector<std::string> Block::waits() const { return x_state->waits(); }
 
 Kernel::Kernel() = default;
 Kernel::~Kernel() = default;

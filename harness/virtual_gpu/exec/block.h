@@ -9,12 +9,24 @@
 #include <string>
 #include <vector>
 
+#include "harness/virtual_gpu/exec/async_copy.h"
 #include "harness/virtual_gpu/exec/exec.h"
 #include "harness/virtual_gpu/exec/warp.h"
 
 namespace pkb::virtual_gpu {
 
+class ClusterState;
+
 inline constexpr int kBarriers = 16;
+/// Where threads wait for the barrier of the cluster, in place of a number.
+inline constexpr std::uint32_t kClusterBarrier = kBarriers;
+
+/// A shared::cluster address has the rank of the block, plus 1, from this bit on and the block's own shared
+/// address below; a block's own addresses are shared::cluster addresses as they are.
+inline constexpr unsigned kRankShift = 24;
+inline std::uint64_t cluster_address(std::uint64_t rank, std::uint64_t address) {
+  return (rank + 1) << kRankShift | (address & ((1u << kRankShift) - 1));
+}
 
 /// A block barrier between two completions.
 struct Barrier {
@@ -33,24 +45,38 @@ void finish_barrier(const Fragment& fragment, const Barrier& barrier);
 /// What the warps of a block share.
 class BlockState {
  public:
-  BlockState(const Launch& launch, Memory& memory, std::uint64_t linear_index, std::uint32_t sm);
+  struct Position {
+    std::uint32_t rank = 0;  ///< in the cluster
+    Dim3 index;              ///< in the grid
+    std::uint32_t sm = 0;
+  };
+  BlockState(ClusterState& cluster, const Launch& launch, Memory& memory, const Position& position);
 
-  Block::Outcome run(std::uint32_t budget, std::uint64_t seed);
-
+  ClusterState& cluster() { return x_cluster; }
   const Launch& launch() const { return x_launch; }
   const Kernel& kernel() const { return x_kernel; }
-  std::uint64_t linear_index() const { return x_linear_index; }
-  std::uint32_t sm() const { return x_sm; }
-  const Dim3& index() const { return x_index; }
+  std::uint32_t rank() const { return x_position.rank; }
+  std::uint32_t sm() const { return x_position.sm; }
+  const Dim3& index() const { return x_position.index; }
   std::uint32_t thread_count() const { return x_thread_count; }
   Dim3 thread(std::uint32_t warp, int lane) const;
   std::byte* shared() { return x_shared.get(); }
   std::uint64_t shared_bytes() const { return x_shared_bytes; }
+  struct SharedPlace {
+    BlockState* block = nullptr;  ///< null: no such block in the cluster
+    std::uint64_t offset = 0;     ///< into its shared memory, maybe beyond the end
+  };
+  /// What a shared::cluster address of this block's threads means.
+  SharedPlace locate(std::uint64_t address);
+  bool has_exited() const { return x_live_threads == 0; }
   void count_shared(std::uint64_t bytes, bool write) {
     (write ? x_counters.shared_written : x_counters.shared_read) += bytes;
   }
+  /// Bytes that an asynchronous copy moved, by an owner() or AsyncCopy::kShared.
+  void count_copied(std::uint32_t owner, std::uint64_t bytes, bool write);
   const Counters& total_counters();
-  const Fault& fault() const { return *x_fault; }
+  /// The first fault of its threads, or null.
+  const Fault* fault() const { return x_fault ? &*x_fault : nullptr; }
   void raise(Fault fault);
 
   /// An allocation as an instruction last hit it.
@@ -71,6 +97,8 @@ class BlockState {
   void count_global(std::uint32_t slot, std::uint64_t bytes, bool write) {
     (write ? x_written : x_read)[x_ranges[slot].owner] += bytes;
   }
+  /// Whose memory the access that was looked up last for `slot` hit, for count_copied().
+  std::uint32_t owner(std::uint32_t slot) const { return x_ranges[slot].owner; }
   /// Whether an allocation holds the byte at `address`.
   bool holds(std::uint64_t address) const { return Memory::find(*x_allocations, address) != nullptr; }
   /// What lies at or next to an address that no allocation holds: "12 bytes after the end of ...".
@@ -87,24 +115,33 @@ class BlockState {
   /// Threads of a warp have exited: barriers may have become complete.
   void exited(std::uint32_t lanes);
 
+  CopyQueue& copies(const Warp& warp) { return x_copies[warp.index()]; }
+
+  // For the cluster.
+
+  std::vector<Warp>& warps() { return x_warps; }
+  std::vector<CopyQueue>& copies() { return x_copies; }
+  /// Sees what was allocated and freed since.
+  void refresh();
+  void stopped(std::uint32_t warp, Warp::Stop stop) { x_stops[warp] = stop; }
+  /// Where its threads wait, one line per group.
   std::vector<std::string> waits() const;
 
  private:
   std::byte* look_up(std::uint32_t slot, std::uint64_t address, std::uint64_t bytes, bool write);
   bool complete(const Barrier& barrier) const;
   void release(std::uint32_t id);
-  void stuck();
 
+  ClusterState& x_cluster;
   const Launch& x_launch;
   const Kernel& x_kernel;
   Memory& x_memory;
-  std::uint64_t x_linear_index;
-  std::uint32_t x_sm;
-  Dim3 x_index;
+  Position x_position;
   std::uint32_t x_thread_count, x_live_threads;
   std::uint64_t x_shared_bytes;
   AlignedBytes x_shared, x_registers;
   std::vector<Warp> x_warps;
+  std::vector<CopyQueue> x_copies;  ///< by warp
   std::array<Barrier, kBarriers> x_barriers;
   std::vector<Range> x_ranges;
   std::shared_ptr<const Memory::Snapshot> x_allocations;

@@ -74,7 +74,8 @@ bool is_shared(const ptx::Variable& variable) { return variable.space == ptx::Sp
 Table::Table() {
   for (const auto add_family : {add_move, add_integer, add_carry, add_logic, add_compare, add_float,
                                 add_rounding, add_approximate, add_half, add_convert, add_access, add_atomic,
-                                add_control, add_barrier, add_shuffle, add_matrix, add_async, add_special})
+                                add_control, add_barrier, add_shuffle, add_matrix, add_mbarrier, add_cp_async, add_bulk,
+                                add_cluster, add_special})
     add_family(*this);
 }
 
@@ -90,8 +91,11 @@ void Table::add(Entry entry) {
 
 const Entry* Table::find(std::string_view opcode) const {
   if (const auto whole = x_entries.find(std::string(opcode)); whole != x_entries.end()) return &whole->second;
-  const auto first = x_entries.find(std::string(opcode.substr(0, opcode.find('.'))));
-  return first == x_entries.end() ? nullptr : &first->second;
+  for (std::size_t dot = opcode.rfind('.'); dot != opcode.npos; dot = dot == 0 ? opcode.npos : opcode.rfind('.', dot - 1)) {
+    const auto first = x_entries.find(std::string(opcode.substr(0, dot)));
+    if (first != x_entries.end() && first->second.build != nullptr) return &first->second;
+  }
+  return nullptr;
 }
 
 std::vector<std::string> Table::names() const {

@@ -32,7 +32,8 @@ struct Entry {
   Build build = nullptr;
 };
 
-/// All instructions, by full name ("add.s32") or, where a builder reads the modifiers, by first name ("ld").
+/// All instructions, by full name ("add.s32") or, where a builder reads the modifiers, by the first names that tell
+/// which ("ld", "cp.async.bulk").
 class Table {
  public:
   void add(Entry entry);
@@ -70,7 +71,10 @@ void add_control(Table&);
 void add_barrier(Table&);
 void add_shuffle(Table&);
 void add_matrix(Table&);
-void add_async(Table&);
+void add_mbarrier(Table&);
+void add_cp_async(Table&);
+void add_bulk(Table&);
+void add_cluster(Table&);
 void add_special(Table&);
 
 /// What a statement needs and the virtual GPU lacks.

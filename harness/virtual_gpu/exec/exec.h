@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -105,11 +106,13 @@ struct Launch {
   std::shared_ptr<const void> owned;  ///< what has to live as long as the launch
 };
 
-/// A resident block: its shared memory, barriers and warps. Used by one thread at a time. The launch and the
-/// memory outlive it.
+/// What is resident together: a block, its shared memory, barriers and warps, or the blocks of a cluster. Used by
+/// one thread at a time. The launch and the memory outlive it.
 class Block {
  public:
-  Block(const Launch& launch, Memory& memory, std::uint64_t linear_index, std::uint32_t sm);
+  /// `index` counts the grid's blocks, or its clusters, x first; `sms` is where the block or each block is.
+  Block(const Launch& launch, Memory& memory, std::uint64_t index, std::span<const std::uint32_t> sms);
+  Block(const Launch& launch, Memory& memory, std::uint64_t index, std::uint32_t sm);
   ~Block();
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
@@ -117,7 +120,8 @@ class Block {
   enum class Outcome : std::uint8_t {
     finished,
     budget,   ///< used up its budget and made progress
-    polling,  ///< every live warp only repeats the same loads: nothing changes until memory does
+    polling,  ///< every live warp only repeats the same loads and no copy is under way: nothing changes until
+              ///< memory does
     fault,
   };
   /// Runs the block's warps in turn until all exit, a fault occurs, all are polling, or about `budget`
@@ -126,12 +130,11 @@ class Block {
 
   const Fault& fault() const;  ///< after Outcome::fault
   const Counters& counters() const;
-  std::uint64_t linear_index() const;
   /// Where its warps wait, one line per group of threads: for deadlock reports.
   std::vector<std::string> waits() const;
 
  private:
-  std::unique_ptr<class BlockState> x_state;
+  std::unique_ptr<class ClusterState> x_state;
 };
 
 /// Opcodes that `decode` knows, for documentation and coverage tests.

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 
+#include "harness/virtual_gpu/exec/block.h"
 #include "harness/virtual_gpu/exec/lanes.h"
 
 // mov, cvta, isspacep (PTX ISA 9.7.9).
@@ -161,6 +162,7 @@ template <std::uint64_t window>
 bool in_window(std::uint64_t address) {
   return address - window < kSharedWindow;
 }
+bool in_own_shared(std::uint64_t address) { return address - kSharedWindow < 1u << kRankShift; }
 bool nowhere(std::uint64_t) { return false; }
 
 }  // namespace
@@ -169,8 +171,8 @@ void add_move(Table& table) {
   table.add_all({{"mov", nullptr, {}, build_move}, {"cvta", nullptr, {}, build_convert_address}});
   table.add(lanes<in_global>("isspacep.global"), lanes<in_window<kLocalWindow>>("isspacep.local"),
             lanes<in_window<kParameterWindow>>("isspacep.param"), lanes<nowhere>("isspacep.const"));
-  for (const char* name : {"isspacep.shared", "isspacep.shared::cta", "isspacep.shared::cluster"})
-    table.add(lanes<in_window<kSharedWindow>>(name));
+  table.add(lanes<in_own_shared>("isspacep.shared"), lanes<in_own_shared>("isspacep.shared::cta"),
+            lanes<in_window<kSharedWindow>>("isspacep.shared::cluster"));
 }
 
 }  // namespace pkb::virtual_gpu

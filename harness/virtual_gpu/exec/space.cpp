@@ -2,26 +2,36 @@
 #include "harness/virtual_gpu/exec/space.h"
 
 #include <array>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include "harness/virtual_gpu/exec/cluster.h"
+#include "harness/virtual_gpu/exec/lanes.h"
 
 namespace pkb::virtual_gpu {
 namespace {
 
 const char* verb(Access access) { return access == Access::write ? "write" : "read"; }
 
-std::byte* in_shared(Warp& warp, const Instruction& in, int lane, std::uint64_t offset, std::uint64_t bytes,
+std::byte* in_shared(Warp& warp, const Instruction& in, int lane, std::uint64_t address, std::uint64_t bytes,
                      Access access) {
-  BlockState& block = warp.block();
-  if (offset <= block.shared_bytes() && bytes <= block.shared_bytes() - offset) {
-    block.count_shared(bytes, access == Access::write);
-    return block.shared() + offset;
-  }
-  warp.fault(
-      in, lane, Fault::Kind::illegal_address, offset,
-      fmt::format("{} of {} bytes at shared address {:#x}, but the block has {} bytes of shared memory",
-                  verb(access), bytes, offset, block.shared_bytes()));
-  return nullptr;
+  BlockState& own = warp.block();
+  const auto [block, offset] = own.locate(address);
+  const auto refuse = [&](const std::string& why) {
+    warp.fault(in, lane, Fault::Kind::illegal_address, address,
+               fmt::format("{} of {} bytes at shared address {:#x}, but {}", verb(access), bytes, address, why));
+    return nullptr;
+  };
+  if (block == nullptr)
+    return refuse(fmt::format("the cluster has {} blocks", own.cluster().size()));
+  if (block != &own && block->has_exited())
+    return refuse(fmt::format("block ({},{},{}) of the cluster, whose memory that is, has exited",
+                              block->index().x, block->index().y, block->index().z));
+  if (offset > block->shared_bytes() || bytes > block->shared_bytes() - offset)
+    return refuse(fmt::format("the block has {} bytes of shared memory", block->shared_bytes()));
+  return block->shared() + offset;
 }
 
 std::byte* in_local(Warp& warp, const Instruction& in, int lane, std::uint64_t offset, std::uint64_t bytes,
@@ -51,17 +61,63 @@ std::byte* in_global(Warp& warp, const Instruction& in, int lane, std::uint64_t 
                      Access access) {
   BlockState& block = warp.block();
   const auto slot = static_cast<std::uint32_t>(in.target);
-  if (std::byte* found = block.global(slot, address, bytes, access == Access::write)) {
-    block.count_global(slot, bytes, access == Access::write);
-    return found;
-  }
+  if (std::byte* found = block.global(slot, address, bytes, access == Access::write)) return found;
   warp.fault(in, lane, Fault::Kind::illegal_address, address,
              fmt::format("{} of {} bytes at {:#x}, {}", verb(access), bytes, address,
                          block.describe(address, bytes)));
   return nullptr;
 }
 
+enum class Region { global, shared, local, parameters };
+
+/// The region that an address of `space` lies in; `address` becomes one within it.
+Region region_of(ptx::Space space, std::uint64_t& address) {
+  switch (space) {
+    case ptx::Space::generic:
+      for (const auto& [window, region] : {std::pair{kSharedWindow, Region::shared},
+                                           std::pair{kLocalWindow, Region::local},
+                                           std::pair{kParameterWindow, Region::parameters}}) {
+        if (address - window >= kSharedWindow) continue;
+        address -= window;
+        return region;
+      }
+      return Region::global;
+    case ptx::Space::global:
+    case ptx::Space::constant:
+      return Region::global;
+    case ptx::Space::shared:
+      return Region::shared;
+    case ptx::Space::local:
+      return Region::local;
+    case ptx::Space::param:
+      return Region::parameters;
+  }
+  return Region::global;
+}
+
+template <class Slot>
+void add_address(Warp& warp, const Instruction& in) {
+  const Slot* base = warp.at<Slot>(in.a);
+  const Slot offset = static_cast<Slot>(in.immediate);
+  write<std::uint64_t>(warp, in.d, [&](int lane) { return static_cast<Slot>(base[lane] + offset); });
+}
+
 }  // namespace
+
+std::byte* lane_range(Warp& warp, const Instruction& in, int lane, ptx::Space space, std::uint64_t address,
+                      std::uint64_t bytes, Access access) {
+  switch (region_of(space, address)) {
+    case Region::global:
+      return in_global(warp, in, lane, address, bytes, access);
+    case Region::shared:
+      return in_shared(warp, in, lane, address, bytes, access);
+    case Region::local:
+      return in_local(warp, in, lane, address, bytes, access);
+    case Region::parameters:
+      return in_parameters(warp, in, lane, address, bytes, access);
+  }
+  return nullptr;
+}
 
 std::byte* lane_address(Warp& warp, const Instruction& in, int lane, ptx::Space space, std::uint64_t address,
                         std::uint64_t bytes, Access access) {
@@ -71,26 +127,32 @@ std::byte* lane_address(Warp& warp, const Instruction& in, int lane, ptx::Space 
                            address, bytes));
     return nullptr;
   }
-  switch (space) {
-    case ptx::Space::generic:
-      if (address - kSharedWindow < kSharedWindow)
-        return in_shared(warp, in, lane, address - kSharedWindow, bytes, access);
-      if (address - kLocalWindow < kSharedWindow)
-        return in_local(warp, in, lane, address - kLocalWindow, bytes, access);
-      if (address - kParameterWindow < kSharedWindow)
-        return in_parameters(warp, in, lane, address - kParameterWindow, bytes, access);
-      return in_global(warp, in, lane, address, bytes, access);
-    case ptx::Space::global:
-    case ptx::Space::constant:
-      return in_global(warp, in, lane, address, bytes, access);
-    case ptx::Space::shared:
-      return in_shared(warp, in, lane, address, bytes, access);
-    case ptx::Space::local:
-      return in_local(warp, in, lane, address, bytes, access);
-    case ptx::Space::param:
-      return in_parameters(warp, in, lane, address, bytes, access);
-  }
-  return nullptr;
+  std::byte* found = lane_range(warp, in, lane, space, address, bytes, access);
+  if (found == nullptr) return nullptr;
+  const Region region = region_of(space, address);
+  if (region == Region::global)
+    warp.block().count_global(static_cast<std::uint32_t>(in.target), bytes, access == Access::write);
+  else if (region == Region::shared)
+    warp.block().count_shared(bytes, access == Access::write);
+  return found;
+}
+
+bool aligned(Warp& warp, const Instruction& in, int lane, std::uint64_t address, std::uint64_t alignment) {
+  if (address % alignment == 0) return true;
+  warp.fault(in, lane, Fault::Kind::misaligned, address,
+             fmt::format("{} with address {:#x}, which is not a multiple of {}",
+                         warp.block().kernel().places[in.place].opcode, address, alignment));
+  return false;
+}
+
+std::uint32_t effective_address(Decoder& decoder, const Decoder::Address& address) {
+  if (address.slot == Slot::quad && address.immediate == 0) return address.base;
+  const std::uint32_t to = decoder.temporary(Slot::quad);
+  Instruction& in = decoder.emit(address.slot == Slot::quad ? add_address<std::uint64_t> : add_address<std::uint32_t>);
+  in.d = to;
+  in.a = address.base;
+  in.immediate = address.immediate;
+  return to;
 }
 
 Place take_place(Decoder& decoder, Modifiers& modifiers, const ptx::Operand& operand) {

@@ -26,6 +26,13 @@ enum class Where : std::uint8_t { global, shared, local, parameter };
 std::byte* lane_address(Warp& warp, const Instruction& in, int lane, ptx::Space space, std::uint64_t address,
                         std::uint64_t bytes, Access access);
 
+/// The same for a range that need not be aligned nor be of a power of two; what is done with it is not counted.
+std::byte* lane_range(Warp& warp, const Instruction& in, int lane, ptx::Space space, std::uint64_t address,
+                      std::uint64_t bytes, Access access);
+
+/// Whether `address` is a multiple of `alignment`; if not, `warp` has a fault.
+bool aligned(Warp& warp, const Instruction& in, int lane, std::uint64_t address, std::uint64_t alignment);
+
 /// A space's fast path: `map` gives the host address of [first, first + extent) if all of that may be
 /// accessed and lies together, else null. `account` counts the bytes moved.
 struct GlobalSpace {
@@ -128,6 +135,8 @@ struct Place {
 };
 /// Takes the space off `modifiers` (generic without one). Throws Unsupported.
 Place take_place(Decoder& decoder, Modifiers& modifiers, const ptx::Operand& operand);
+/// Where the whole address, base and immediate, stands as 64 bits a lane.
+std::uint32_t effective_address(Decoder& decoder, const Decoder::Address& address);
 /// Takes ordering, scope, cache and prefetch modifiers off; true for a strong access.
 bool take_ordering(Modifiers& modifiers);
 

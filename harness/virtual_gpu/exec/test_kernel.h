@@ -39,7 +39,7 @@ ret;
                      body);
 }
 
-/// One block and its memory.
+/// One block, or the blocks of one cluster, and their memory.
 class TestRun {
  public:
   explicit TestRun(const std::string& text, std::uint32_t threads = 32, std::size_t words = 4096)
@@ -65,7 +65,10 @@ class TestRun {
   Launch& launch() { return x_launch; }
   Memory& memory() { return x_memory; }
   Block& block() {
-    if (!x_block) x_block = std::make_unique<Block>(x_launch, x_memory, 0, 0);
+    if (!x_block) {
+      const std::vector<std::uint32_t> sms(x_launch.cluster.count());
+      x_block = std::make_unique<Block>(x_launch, x_memory, 0, sms);
+    }
     return *x_block;
   }
   /// Runs until the block ends, faults or polls; `budget` outcomes go on up to a bound.

@@ -190,6 +190,8 @@ void Warp::pop_lanes(Frame* frame, std::uint32_t lanes) {
   x_frames.erase(held);
 }
 
+CopyQueue& Warp::copies() { return x_block->copies(*this); }
+
 void Warp::park(const Instruction& in, Fragment::State state, std::uint32_t wanted) {
   x_state = state;
   x_wanted = wanted;
@@ -200,8 +202,7 @@ void Warp::park(const Instruction& in, Fragment::State state, std::uint32_t want
 
 void Warp::fault(const Instruction& in, int lane, Fault::Kind kind, std::uint64_t address, std::string text) {
   x_faulted = x_attention = true;
-  x_end = &in + 1;
-  x_next = &in;
+  stop(in);
   const Kernel& kernel = x_block->kernel();
   const Kernel::Place& place = kernel.places[in.place];
   Fault fault;

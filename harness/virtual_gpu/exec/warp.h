@@ -95,6 +95,7 @@ class Warp {
   BlockState& block() { return *x_block; }
   const BlockState& block() const { return *x_block; }
   std::uint32_t index() const { return x_index; }
+  class CopyQueue& copies();
   std::uint32_t live() const { return x_live; }
   Frame& frame() { return *x_frame; }
   /// Memory or another thread's future may have changed: what happens next is not mere polling.
@@ -137,6 +138,19 @@ class Warp {
   void fault(const Instruction& in, int lane, Fault::Kind kind, std::uint64_t address, std::string text);
 
   bool faulted() const { return x_faulted; }
+  /// Ends the turn at `in`, after a fault that another instruction is to blame for.
+  void stop(const Instruction& in) {
+    x_end = &in + 1;
+    x_next = &in;
+  }
+  /// Runs `body`, whose faults are those of earlier instructions: it leaves the present one alone.
+  template <class Body>
+  void aside(Body body) {
+    const Instruction *const end = x_end, *const next = x_next;
+    body();
+    x_end = end;
+    x_next = next;
+  }
 
   /// Local memory of a thread at an offset, grown as needed; null beyond the limit of a thread.
   std::byte* local(int lane, std::uint64_t offset, std::uint64_t bytes);
@@ -157,6 +171,11 @@ class Warp {
     }
     x_attention = true;
   }
+  /// Lanes that have arrived at the cluster's barrier, and those of them that may pass it.
+  struct ClusterBarrier {
+    std::uint32_t arrived = 0, released = 0;
+  };
+  ClusterBarrier& cluster_barrier() { return x_cluster_barrier; }
   /// Grows with every step that may change memory.
   std::uint64_t progress_count() const { return x_progress; }
   /// All fragments, the running one included.
@@ -209,6 +228,7 @@ class Warp {
   std::uint32_t x_index;
   std::uint32_t x_live;
   std::uint32_t x_carry = 0;
+  ClusterBarrier x_cluster_barrier;
   std::uint32_t x_turn = 0;
   std::uint32_t x_spins = 0;
   Fragment::State x_state = Fragment::State::ready;
