@@ -20,7 +20,7 @@ using nlohmann::json;
 
 /// Of three trials two have the size that is asked for, one with values of each kind, and the third is small.
 /// The first run of all takes everything in order, the others as seeds have it.
-constexpr int kSchedules = 2, kTrials = 3;
+constexpr int kSchedules = 2, kTrials = 3, kSeed = 7;
 
 std::vector<std::string> lines_of(const std::filesystem::path& file) {
   std::ifstream in(file);
@@ -77,6 +77,7 @@ std::vector<Case> read_manifest(const std::filesystem::path& manifest) {
                 .options = {"--trials", std::to_string(entry.value("trials", kTrials)), "--schedules",
                             std::to_string(entry.value("schedules", kSchedules))},
                 .expected = {}};
+      each.options.insert(each.options.end(), {"--seed", std::to_string(entry.value("seed", kSeed))});
       for (const std::string& word : entry.value("options", std::vector<std::string>{}))
         each.options.push_back(word);
       for (const auto& [form, expected] : entry.at("forms").items())

@@ -56,7 +56,7 @@ Peers<State> peers_of(const pkb::Context& ctx, const pkb::Tensor& input, const p
   for (int r = 0; r < peers.count; ++r) {
     peers.input[r] = ctx.peer(input.as<T>(), r);
     peers.out[r] = ctx.peer(out.as<T>(), r);
-    peers.state[r] = ctx.peer(here, r);
+    if (here != nullptr) peers.state[r] = ctx.peer(here, r);
   }
   return peers;
 }
@@ -73,6 +73,14 @@ struct Part {
     begin = min(part * width, count), end = min(begin + width, count);
   }
 };
+
+/// What all ranks' inputs sum up to at element `i`; ranks are added in the same order everywhere.
+template <class State>
+__device__ T sum_of_inputs(const Peers<State>& peers, int i) {
+  float sum = 0;
+  for (int r = 0; r < peers.count; ++r) sum += static_cast<float>(peers.input[r][i]);
+  return static_cast<T>(sum);
+}
 
 /// The base of a State whose blocks meet the blocks of the same number on all ranks.
 struct Meeting {

@@ -50,7 +50,8 @@ __device__ void wait_for_grid(State& own, unsigned blocks) {
 __global__ void push_all(Peers<State> peers, int count, unsigned epoch) { push(peers, blockIdx.x, count, epoch); }
 __global__ void pull_all(Peers<State> peers, int count, unsigned epoch) { pull(peers, blockIdx.x, count, epoch); }
 #else
-__global__ void all_reduce(Peers<State> peers, int count, int parts, unsigned epoch, unsigned blocks) {
+__global__ void __launch_bounds__(1024, 2)
+    all_reduce(Peers<State> peers, int count, int parts, unsigned epoch, unsigned blocks) {
   for (int part = blockIdx.x; part < parts; part += gridDim.x) push(peers, part, count, epoch);
   wait_for_grid(*peers.state[peers.self], blocks);
   for (int part = blockIdx.x; part < parts; part += gridDim.x) pull(peers, part, count, epoch);
