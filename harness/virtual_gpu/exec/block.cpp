@@ -45,6 +45,7 @@ BlockState::BlockState(ClusterState& cluster, const Launch& launch, Memory& memo
   x_copies.reserve(warps);
   for (Warp& warp : x_warps) x_copies.emplace_back(warp);
   for (Barrier& barrier : x_barriers) barrier.lanes.resize(warps);
+  x_warpgroups.resize((warps + Warpgroup::kWarps - 1) / Warpgroup::kWarps);
   x_stops.assign(warps, Warp::Stop::budget);
 }
 
@@ -192,8 +193,9 @@ std::vector<std::string> BlockState::waits() const {
   std::vector<Group> groups;
   for (std::size_t i = 0; i < x_warps.size(); ++i)
     for (const Fragment& fragment : x_warps[i].fragments()) {
-      const bool barrier = fragment.state == Fragment::State::barrier;
-      const Instruction& in = barrier ? fragment.next[-1] : *fragment.next;
+      const bool behind =
+          fragment.state == Fragment::State::barrier || fragment.state == Fragment::State::warpgroup;
+      const Instruction& in = behind ? fragment.next[-1] : *fragment.next;
       const Kernel::Place& place = x_kernel.places[in.place];
       std::string what;
       switch (fragment.state) {
@@ -206,6 +208,9 @@ std::vector<std::string> BlockState::waits() const {
           break;
         case Fragment::State::rendezvous:
           what = fmt::format("wait in {} for the other threads of mask {:#x}", place.opcode, fragment.wanted);
+          break;
+        case Fragment::State::warpgroup:
+          what = fmt::format("wait in {} for the other warps of the warpgroup", place.opcode);
           break;
       }
       if (place.file < x_kernel.files.size() && place.line != 0)

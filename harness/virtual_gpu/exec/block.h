@@ -12,6 +12,7 @@
 #include "harness/virtual_gpu/exec/async_copy.h"
 #include "harness/virtual_gpu/exec/exec.h"
 #include "harness/virtual_gpu/exec/warp.h"
+#include "harness/virtual_gpu/exec/warpgroup.h"
 
 namespace pkb::virtual_gpu {
 
@@ -115,6 +116,8 @@ class BlockState {
   /// Threads of a warp have exited: barriers may have become complete.
   void exited(std::uint32_t lanes);
 
+  /// The four warps that `warp` belongs to. A block's last ones may be fewer.
+  Warpgroup& warpgroup(const Warp& warp) { return x_warpgroups[warp.index() / Warpgroup::kWarps]; }
   CopyQueue& copies(const Warp& warp) { return x_copies[warp.index()]; }
 
   // For the cluster.
@@ -143,6 +146,7 @@ class BlockState {
   std::vector<Warp> x_warps;
   std::vector<CopyQueue> x_copies;  ///< by warp
   std::array<Barrier, kBarriers> x_barriers;
+  std::vector<Warpgroup> x_warpgroups;
   std::vector<Range> x_ranges;
   std::shared_ptr<const Memory::Snapshot> x_allocations;
   std::uint64_t x_generation = 0;

@@ -192,8 +192,9 @@ void ClusterState::stuck() {
   for (const auto& block : x_blocks)
     for (Warp& warp : block->warps())
       for (const Fragment& fragment : warp.fragments()) {
-        const bool barrier = fragment.state == Fragment::State::barrier;
-        const Instruction& in = barrier ? fragment.next[-1] : *fragment.next;
+        const bool behind =
+            fragment.state == Fragment::State::barrier || fragment.state == Fragment::State::warpgroup;
+        const Instruction& in = behind ? fragment.next[-1] : *fragment.next;
         return warp.fault(in, std::countr_zero(fragment.lanes), Fault::Kind::barrier_divergence, 0,
                           fmt::format("no thread of the {} can go on: {}", x_blocks.size() == 1 ? "block" : "cluster",
                                       fmt::join(waits(), "; ")));

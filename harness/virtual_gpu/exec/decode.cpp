@@ -121,6 +121,13 @@ bool Modifiers::take(std::string_view name) {
   return true;
 }
 
+std::string_view Modifiers::take_first() {
+  if (x_names.empty()) return {};
+  const std::string_view name = x_names.front();
+  x_names.erase(x_names.begin());
+  return name;
+}
+
 ptx::Type Modifiers::take_type() {
   if (x_names.empty()) throw Unsupported{std::string(x_opcode)};
   const auto type = ptx::type_from(x_names.back());

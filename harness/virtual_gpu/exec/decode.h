@@ -98,6 +98,8 @@ class Modifiers {
     }
     return -1;
   }
+  /// Removes and returns the first modifier that is left, or "".
+  std::string_view take_first();
   /// Removes and returns the last modifier as a type.
   ptx::Type take_type();
   /// Throws Unsupported if something is left.

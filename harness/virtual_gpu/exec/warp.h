@@ -42,6 +42,7 @@ struct Fragment {
     ready,
     barrier,     ///< until barrier `wanted` of the block completes
     rendezvous,  ///< until the live threads of mask `wanted` are at `next` too
+    warpgroup,   ///< until the other warps of the warpgroup have come
   };
   const Instruction* next = nullptr;
   std::uint32_t lanes = 0;
@@ -176,6 +177,12 @@ class Warp {
     std::uint32_t arrived = 0, released = 0;
   };
   ClusterBarrier& cluster_barrier() { return x_cluster_barrier; }
+  /// Lets the warp go on, which waits as a whole for its warpgroup.
+  void join() {
+    for (Fragment& fragment : x_fragments) fragment.state = Fragment::State::ready;
+    x_state = Fragment::State::ready;
+    x_attention = true;
+  }
   /// Grows with every step that may change memory.
   std::uint64_t progress_count() const { return x_progress; }
   /// All fragments, the running one included.
