@@ -109,6 +109,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"ThatLosesPrecision", "loses_precision.cu", "wrong_result", "RMS", "4"},
         Bad{"OutOfBounds", "out_of_bounds.cu", "crash",
             "kernel all_reduce .out_of_bounds.cu:14.*after the end of output out of rank"},
+        Bad{"WhoseHostTouchesTheDevice", "host_touches_device.cu", "crash",
+            "killed by .* in run; its last words: host code touched device memory"},
         Bad{"LocalOnly", "local_only.cu", "wrong_result", "elements"},
         Bad{"UnsupportedInstruction", "unsupported_instruction.cu", "unsupported",
             "the virtual GPU lacks vabsdiff4.u32.u32.u32"},

@@ -35,6 +35,12 @@ std::string in_one_line(std::string lines) {
   return lines;
 }
 
+/// What a process that died said last, which may say why.
+std::string last_line(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  return in_one_line(text.substr(text.rfind('\n') + 1));
+}
+
 Verdict verdict_of(worker::Trouble::Kind kind) {
   switch (kind) {
     case worker::Trouble::Kind::load:
@@ -169,10 +175,12 @@ Event Session::report_end(const Phase& phase) {
   const auto deadline = Clock::now() + kDeathPatience;
   while (!x_worker.death() && Clock::now() < deadline) x_worker.wait(kPollMilliseconds);
   const std::string how = x_worker.death().value_or("closed its socket");
+  std::string said = last_line(x_worker.output());
+  if (!said.empty()) said = "; its last words: " + said;
   record(Verdict::crash,
          x_worker.exited_cleanly()
              ? fmt::format("the candidate called exit(0) in {} before it had answered", phase.name)
-             : fmt::format("the worker {} in {}", how, phase.name),
+             : fmt::format("the worker {} in {}{}", how, phase.name, said),
          phase, x_options.rank);
   return {.kind = Event::Kind::failed};
 }

@@ -32,7 +32,14 @@ struct Status {
   char waits[4000];         ///< NUL-terminated description of the waiting blocks while polling
 };
 
-/// Makes memory shared with other processes device memory. The range stays mapped by the caller.
+/// Gives bytes of this process that are shared with others addresses of the device, which host code cannot access.
+/// The bytes stay mapped by the caller. @throws std::bad_alloc
+void* map_memory(void* bytes_here, std::size_t bytes);
+void unmap_memory(void* base);
+/// Whether the device's memory, and nothing else, may have this address. Safe in signal handlers.
+bool is_device_address(const void* address);
+
+/// Makes a part of mapped memory accessible to kernels and copies, `base` being its address on the device.
 void register_memory(void* base, std::size_t bytes, const std::string& name, int owner);
 void unregister_memory(void* base);
 

@@ -8,7 +8,9 @@ class CudaMachine final : public Machine {
  public:
   explicit CudaMachine(int ordinal) : x_memory(device::cuda_memory(ordinal)) {}
 
-  device::Memory& memory() override { return *x_memory; }
+  device::Segment import(FileDescriptor fd, std::size_t bytes) override {
+    return x_memory->import(std::move(fd), bytes);
+  }
   void announce(std::byte*, std::size_t, const std::string&, int) override {}
   void withdraw(std::byte*) override {}
   void set_seed(std::uint64_t) override {}

@@ -14,7 +14,8 @@ namespace pkb::worker {
 class Machine {
  public:
   virtual ~Machine() = default;
-  virtual device::Memory& memory() = 0;
+  /// Makes memory that another process created a segment, at addresses of the device. @throws EnvironmentError
+  virtual device::Segment import(FileDescriptor fd, std::size_t bytes) = 0;
   /// Tells the device what the candidate may touch: nothing else of a segment is memory to a virtual GPU.
   virtual void announce(std::byte* base, std::size_t bytes, const std::string& name, int owner) = 0;
   virtual void withdraw(std::byte* base) = 0;

@@ -13,7 +13,7 @@ RankMemory::~RankMemory() {
 void RankMemory::add(std::vector<FileDescriptor> descriptors, std::uint64_t bytes) {
   RankSegment segment;
   for (FileDescriptor& each : descriptors)
-    segment.copy_of.push_back(x_machine.memory().import(std::move(each), bytes));
+    segment.copy_of.push_back(x_machine.import(std::move(each), bytes));
   x_segments.push_back(std::move(segment));
 }
 

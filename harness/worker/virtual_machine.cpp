@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <string_view>
 
 #include "harness/error/error.h"
 #include "harness/virtual_gpu/virtual_gpu.h"
@@ -19,6 +22,22 @@ virtual_gpu::Status* map_status(const FileDescriptor& file) {
   return static_cast<virtual_gpu::Status*>(page);
 }
 
+void on_segmentation_fault(int signal, siginfo_t* info, void*) {
+  constexpr std::string_view kText =
+      "host code touched device memory: only kernels and the CUDA copy functions may use such a pointer\n";
+  if (virtual_gpu::is_device_address(info->si_addr))
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kText.data(), kText.size());
+  ::signal(signal, SIG_DFL);  // the access is repeated and ends the process
+}
+
+/// A pointer to device memory that host code follows ends the worker; its last words say why.
+void explain_segmentation_faults() {
+  struct sigaction action {};
+  action.sa_sigaction = on_segmentation_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  ::sigaction(SIGSEGV, &action, nullptr);
+}
+
 class VirtualMachine final : public Machine {
  public:
   VirtualMachine(const Hello& hello, const FileDescriptor& status) : x_memory(device::virtual_memory()) {
@@ -28,9 +47,14 @@ class VirtualMachine final : public Machine {
                             .threads = hello.threads,
                             .seed = 0,
                             .status = status ? map_status(status) : nullptr});
+    explain_segmentation_faults();
   }
 
-  device::Memory& memory() override { return *x_memory; }
+  device::Segment import(FileDescriptor fd, std::size_t bytes) override {
+    auto here = std::make_shared<device::Segment>(x_memory->import(std::move(fd), bytes));
+    void* const base = virtual_gpu::map_memory(here->data(), bytes);
+    return device::Segment(base, bytes, {}, [here, base] { virtual_gpu::unmap_memory(base); });
+  }
   void announce(std::byte* base, std::size_t bytes, const std::string& name, int owner) override {
     virtual_gpu::register_memory(base, bytes, name, owner);
   }

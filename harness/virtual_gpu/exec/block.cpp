@@ -103,9 +103,9 @@ std::byte* BlockState::look_up(std::uint32_t slot, std::uint64_t address, std::u
   const auto others =
       static_cast<std::uint32_t>(x_launch.ranks);  // the last counter is for memory of no rank
   const bool known = found->owner >= 0 && found->owner < x_launch.ranks;
-  x_ranges[slot] = {found->base, found->bytes, known ? static_cast<std::uint32_t>(found->owner) : others,
-                    found->constant};
-  return reinterpret_cast<std::byte*>(address);
+  x_ranges[slot] = {found->base, found->bytes, found->to_host,
+                    known ? static_cast<std::uint32_t>(found->owner) : others, found->constant};
+  return host_bytes(address, found->to_host);
 }
 
 std::string BlockState::describe(std::uint64_t address, std::uint64_t bytes) const {

@@ -82,7 +82,7 @@ class BlockState {
 
   /// An allocation as an instruction last hit it.
   struct Range {
-    std::uint64_t base = 0, bytes = 0;
+    std::uint64_t base = 0, bytes = 0, to_host = 0;
     std::uint32_t owner = 0;
     bool constant = false;
   };
@@ -92,7 +92,7 @@ class BlockState {
     const Range& range = x_ranges[slot];
     const std::uint64_t offset = address - range.base;
     if (offset < range.bytes && bytes <= range.bytes - offset && !(write && range.constant)) [[likely]]
-      return reinterpret_cast<std::byte*>(address);
+      return host_bytes(address, range.to_host);
     return look_up(slot, address, bytes, write);
   }
   void count_global(std::uint32_t slot, std::uint64_t bytes, bool write) {
@@ -100,8 +100,11 @@ class BlockState {
   }
   /// Whose memory the access that was looked up last for `slot` hit, for count_copied().
   std::uint32_t owner(std::uint32_t slot) const { return x_ranges[slot].owner; }
-  /// Whether an allocation holds the byte at `address`.
-  bool holds(std::uint64_t address) const { return Memory::find(*x_allocations, address) != nullptr; }
+  /// The byte of global memory at `address`, which is read for a message; null where no allocation holds it.
+  const std::byte* peek(std::uint64_t address) const {
+    const Allocation* found = Memory::find(*x_allocations, address);
+    return found == nullptr ? nullptr : host_bytes(address, found->to_host);
+  }
   /// What lies at or next to an address that no allocation holds: "12 bytes after the end of ...".
   std::string describe(std::uint64_t address, std::uint64_t bytes) const;
 

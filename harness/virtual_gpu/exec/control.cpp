@@ -130,10 +130,10 @@ void ret(Warp& warp, const Instruction&) {
 /// A string of the device's memory, for messages.
 std::string text_at(Warp& warp, std::uint64_t address) {
   std::string text;
-  for (std::uint64_t i = 0; i < 1000 && warp.block().holds(address + i); ++i) {
-    const char c = *reinterpret_cast<const char*>(address + i);
-    if (c == 0) break;
-    text += c;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    const std::byte* const at = warp.block().peek(address + i);
+    if (at == nullptr || *at == std::byte{0}) break;
+    text += static_cast<char>(*at);
   }
   return text;
 }

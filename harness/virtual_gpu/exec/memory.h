@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -10,13 +11,19 @@
 
 namespace pkb::virtual_gpu {
 
-/// A contiguous piece of global memory mapped into this process. A device address is the host address.
+/// A contiguous piece of global memory: device addresses, and the bytes behind them in this process.
 struct Allocation {
   std::uint64_t base = 0, bytes = 0;
   std::string name;  ///< "input A_local of rank 2", "cudaMalloc #3", "symmetric #0"
   int owner = -1;    ///< the rank whose memory it is
   bool constant = false;
+  std::uint64_t to_host = 0;  ///< host address minus device address; 0 where both may use the same
 };
+
+/// Where this process has the byte at a device address.
+inline std::byte* host_bytes(std::uint64_t address, std::uint64_t to_host) {
+  return reinterpret_cast<std::byte*>(address + to_host);
+}
 
 /// The allocations of one virtual device. Writers are host calls, readers are running warps: a reader holds a
 /// snapshot and learns by `generation` when it is out of date.

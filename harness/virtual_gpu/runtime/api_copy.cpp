@@ -103,7 +103,7 @@ cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, std::size_t 
 cudaError_t cudaMemset(void* to, int value, std::size_t count) { return cudaMemsetAsync(to, value, count, nullptr); }
 
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t count, cudaStream_t stream) {
-  return call([&](Device& device) { return fill(device, {.to = to, .value = value, .width = count}, stream); });
+  return call([&](Device& device) { return fill(device, {.to = to, .value = static_cast<unsigned>(value), .width = count}, stream); });
 }
 
 cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height) {
@@ -113,6 +113,8 @@ cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t wid
 cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height,
                               cudaStream_t stream) {
   return call([&](Device& device) {
-    return fill(device, {.to = to, .value = value, .width = width, .height = height, .pitch = pitch}, stream);
+    return fill(device,
+                {.to = to, .value = static_cast<unsigned>(value), .width = width, .height = height, .pitch = pitch},
+                stream);
   });
 }

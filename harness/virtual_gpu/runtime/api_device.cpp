@@ -9,6 +9,7 @@
 #include <string>
 
 #include "harness/virtual_gpu/runtime/call.h"
+#include "harness/virtual_gpu/runtime/capture.h"
 
 using namespace pkb::virtual_gpu;
 
@@ -145,6 +146,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int index) {
 
 cudaError_t cudaDeviceSynchronize() {
   return call([](Device& device) {
+    if (const cudaError_t error = check_unsafe_call(device); error != cudaSuccess) return error;
     device.engine().wait_all();
     return device.sticky_error();
   });

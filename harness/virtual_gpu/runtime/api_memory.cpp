@@ -3,12 +3,13 @@
 #include <cstdint>
 
 #include "harness/virtual_gpu/runtime/call.h"
+#include "harness/virtual_gpu/runtime/capture.h"
 
 using namespace pkb::virtual_gpu;
 
 namespace {
 
-cudaError_t allocate(Device& device, void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags = 0) {
+cudaError_t allocate_now(Device& device, void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags = 0) {
   if (pointer == nullptr) return cudaErrorInvalidValue;
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
@@ -16,9 +17,15 @@ cudaError_t allocate(Device& device, void** pointer, std::size_t bytes, MemoryKi
   return *pointer == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 
+cudaError_t allocate(Device& device, void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags = 0) {
+  const cudaError_t error = check_unsafe_call(device);
+  return error != cudaSuccess ? error : allocate_now(device, pointer, bytes, kind, flags);
+}
+
 // A real cudaFree returns when the device has finished what it was doing.
 cudaError_t release(Device& device, void* pointer, MemoryKind kind) {
   if (pointer == nullptr) return cudaSuccess;
+  if (const cudaError_t error = check_unsafe_call(device); error != cudaSuccess) return error;
   const auto range = device.memory().find(pointer);
   if (!range || range->base != reinterpret_cast<std::uintptr_t>(pointer) || range->kind != kind) {
     return cudaErrorInvalidValue;
@@ -43,11 +50,9 @@ cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
   return call([&](Device& device) { return allocate(device, pointer, bytes, MemoryKind::device); });
 }
 
-cudaError_t cudaMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
-  return call([&](Device& device) {
-    if (bytes == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)) return cudaErrorInvalidValue;
-    return allocate(device, pointer, bytes, MemoryKind::managed);
-  });
+// Candidates share symmetric memory; pages that wander between host and devices are not modelled.
+cudaError_t cudaMallocManaged(void**, std::size_t, unsigned) {
+  return call([](Device& device) { return device.unsupported("cudaMallocManaged"); });
 }
 
 cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
@@ -64,18 +69,16 @@ cudaError_t cudaMalloc3D(cudaPitchedPtr* pitched, cudaExtent extent) {
 }
 
 cudaError_t cudaFree(void* pointer) {
-  return call([&](Device& device) {
-    const auto range = device.memory().find(pointer);
-    const bool managed = range && range->kind == MemoryKind::managed;
-    return release(device, pointer, managed ? MemoryKind::managed : MemoryKind::device);
-  });
+  return call([&](Device& device) { return release(device, pointer, MemoryKind::device); });
 }
 
 // Ordered allocation: the memory exists at once, which no correct program can tell from existing later.
 cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t stream) {
   return call([&](Device& device) {
-    if (!device.stream(stream)) return cudaErrorInvalidResourceHandle;
-    return allocate(device, pointer, bytes, MemoryKind::device);
+    const auto found = device.stream(stream);
+    if (!found) return cudaErrorInvalidResourceHandle;
+    if (found->capture) return device.unsupported("cudaMallocAsync while its stream is captured");
+    return allocate_now(device, pointer, bytes, MemoryKind::device);
   });
 }
 
@@ -83,6 +86,7 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
   return call([&](Device& device) {
     const auto stream = device.stream(handle);
     if (!stream) return cudaErrorInvalidResourceHandle;
+    if (stream->capture) return device.unsupported("cudaFreeAsync while its stream is captured");
     const auto range = device.memory().find(pointer);
     if (!range || range->kind != MemoryKind::device || range->base != reinterpret_cast<std::uintptr_t>(pointer)) {
       return cudaErrorInvalidValue;
@@ -113,7 +117,9 @@ cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
   constexpr unsigned kKnown = cudaHostRegisterPortable | cudaHostRegisterMapped | cudaHostRegisterIoMemory |
                               cudaHostRegisterReadOnly;
   return call([&](Device& device) {
-    if (pointer == nullptr || bytes == 0 || (flags & ~kKnown) != 0) return cudaErrorInvalidValue;
+    if (pointer == nullptr || bytes == 0 || (flags & ~kKnown) != 0 || device.memory().is_device_only(pointer)) {
+      return cudaErrorInvalidValue;
+    }
     const MemoryRange range{.base = reinterpret_cast<std::uintptr_t>(pointer),
                             .bytes = bytes,
                             .kind = MemoryKind::registered,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/virtual_gpu/runtime/call.h"
+#include "harness/virtual_gpu/runtime/capture.h"
 
 using namespace pkb::virtual_gpu;
 
@@ -66,6 +67,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   return with_stream(handle, [](Device& device, StreamObject& stream) {
+    if (const cudaError_t error = check_not_capturing(stream); error != cudaSuccess) return error;
+    if (const cudaError_t error = check_capture(device, stream); error != cudaSuccess) return error;
     device.engine().wait(device.engine().end_of(stream.stream));
     return device.sticky_error();
   });
@@ -73,17 +76,18 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   return with_stream(handle, [](Device& device, StreamObject& stream) {
+    if (const cudaError_t error = check_not_capturing(stream); error != cudaSuccess) return error;
+    if (const cudaError_t error = check_capture(device, stream); error != cudaSuccess) return error;
     return device.engine().idle(stream.stream) ? device.sticky_error() : cudaErrorNotReady;
   });
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event_handle, unsigned flags) {
-  return with_stream(handle, [&](Device& device, StreamObject& stream) {
-    const auto event = device.event(event_handle);
-    if (!event) return cudaErrorInvalidResourceHandle;
+  return call([&](Device& device) {
+    const auto stream = device.stream(handle);
+    if (!stream) return cudaErrorInvalidResourceHandle;
     if (flags > cudaEventWaitExternal) return cudaErrorInvalidValue;
-    if (event->point.stream) device.engine().submit(stream.stream, DeviceWork{}, {event->point});
-    return cudaSuccess;
+    return wait_for_event(device, stream, event_handle, flags == cudaEventWaitExternal);
   });
 }
 
@@ -135,29 +139,17 @@ cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
   });
 }
 
-// Beginning a capture is unsupported, so none is ever under way.
-cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
-  return with_stream(handle, [&](Device&, StreamObject&) { return give(status, cudaStreamCaptureStatusNone); });
-}
-
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status, unsigned long long*,
-                                     cudaGraph_t*, const cudaGraphNode_t**, const cudaGraphEdgeData**, std::size_t*) {
-  return cudaStreamIsCapturing(handle, status);
-}
-
 cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void* data) {
   return with_stream(handle, [&](Device& device, StreamObject& stream) {
     if (function == nullptr) return cudaErrorInvalidValue;
-    device.engine().submit(stream.stream, HostCall{[function, data](bool failed) {
-                             if (!failed) function(data);
-                           }});
-    return cudaSuccess;
+    return enqueue(device, stream, HostFunction{function, data}).error;
   });
 }
 
 cudaError_t cudaStreamAddCallback(cudaStream_t handle, cudaStreamCallback_t callback, void* data, unsigned flags) {
   return with_stream(handle, [&](Device& device, StreamObject& stream) {
     if (callback == nullptr || flags != 0) return cudaErrorInvalidValue;
+    if (const cudaError_t error = check_not_capturing(stream); error != cudaSuccess) return error;
     device.engine().submit(stream.stream, HostCall{[&device, handle, callback, data](bool) {
                              callback(handle, device.sticky_error(), data);
                            }});
@@ -183,16 +175,10 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   });
 }
 
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event_handle, cudaStream_t stream_handle, unsigned flags) {
-  return with_event(event_handle, [&](Device& device, EventObject& event) {
-    const auto stream = device.stream(stream_handle);
-    if (!stream) return cudaErrorInvalidResourceHandle;
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t handle, unsigned flags) {
+  return with_stream(handle, [&](Device& device, StreamObject& stream) {
     if (flags > cudaEventRecordExternal) return cudaErrorInvalidValue;
-    const auto stamp = std::make_shared<std::uint64_t>();
-    event.stamp = stamp;
-    event.point = device.engine().submit(
-        stream->stream, DeviceWork{[&device, stamp] { *stamp = device.engine().work_done(); }});
-    return cudaSuccess;
+    return record_event(device, stream, event, flags == cudaEventRecordExternal);
   });
 }
 
@@ -202,6 +188,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 
 cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
   return with_event(handle, [](Device& device, EventObject& event) {
+    if (event.captured) return cudaErrorCapturedEvent;
     device.engine().wait(event.point);
     return device.sticky_error();
   });
@@ -209,6 +196,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
 
 cudaError_t cudaEventQuery(cudaEvent_t handle) {
   return with_event(handle, [](Device& device, EventObject& event) {
+    if (event.captured) return cudaErrorCapturedEvent;
     return device.engine().reached(event.point) ? device.sticky_error() : cudaErrorNotReady;
   });
 }
@@ -220,6 +208,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start_handle, 
     if (!end || !start.stamp || !end->stamp || ((start.flags | end->flags) & cudaEventDisableTiming) != 0) {
       return cudaErrorInvalidResourceHandle;
     }
+    if (start.captured || end->captured) return cudaErrorCapturedEvent;
     if (!device.engine().reached(start.point) || !device.engine().reached(end->point)) return cudaErrorNotReady;
     *milliseconds = *end->stamp >= *start.stamp ? milliseconds_of(device.chip(), *end->stamp - *start.stamp)
                                                 : -milliseconds_of(device.chip(), *start.stamp - *end->stamp);

@@ -243,6 +243,11 @@ __global__ void grid_sum_kernel(unsigned* partial, unsigned* out) {
 __global__ void empty_kernel() {}
 __global__ void __launch_bounds__(128) bounded_kernel(int* out) { out[threadIdx.x] = 1; }
 __global__ void store_kernel(int* to, int value) { *to = value; }
+__global__ void scale_kernel(float* data, float factor, float offset, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) data[i] = data[i] * factor + offset;
+}
+
 __global__ void misaligned_kernel(char* to) { *reinterpret_cast<volatile int*>(to + 1) = 1; }
 __global__ void trap_kernel() { __trap(); }
 
@@ -385,6 +390,11 @@ cudaError_t launch_cooperative(unsigned blocks) {
 cudaError_t attributes_of_bounded(cudaFuncAttributes* attributes) {
   return cudaFuncGetAttributes(attributes, bounded_kernel);
 }
+
+void scale(float* data, float factor, float offset, int n, cudaStream_t stream) {
+  scale_kernel<<<blocks_for(n), kThreads, 0, stream>>>(data, factor, offset, n);
+}
+const void* scale_function() { return reinterpret_cast<const void*>(scale_kernel); }
 
 void store(int* to, int value, cudaStream_t stream) { store_kernel<<<1, 1, 0, stream>>>(to, value); }
 void store_misaligned(char* to, cudaStream_t stream) { misaligned_kernel<<<1, 1, 0, stream>>>(to); }

@@ -59,6 +59,10 @@ void warp_product(const void* a, const void* b, float* by_mma, float* by_wmma);
 cudaError_t sum_by_grid(unsigned* partial, unsigned* out, unsigned blocks);
 cudaError_t attributes_of_bounded(cudaFuncAttributes* attributes);
 
+/// data[i] = data[i] * factor + offset.
+void scale(float* data, float factor, float offset, int n, cudaStream_t stream);
+const void* scale_function();  ///< the kernel, whose arguments are those of `scale` without the stream; 1 thread each
+
 void store(int* to, int value, cudaStream_t stream);
 void store_misaligned(char* to, cudaStream_t stream);
 void trap(cudaStream_t stream);

@@ -18,53 +18,10 @@
 #include <thread>
 #include <vector>
 
+#include "harness/virtual_gpu/runtime/conformance.h"
 #include "harness/virtual_gpu/runtime/conformance_kernels.h"
 
 namespace {
-
-void* symbol(const char* name) {
-  static void* const library = dlopen(PKB_CONFORMANCE_KERNELS, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw std::runtime_error(dlerror());
-  return dlsym(library, name);
-}
-/// A function of the loaded library, typed by its declaration.
-#define KERNELS(name) reinterpret_cast<decltype(&name)>(symbol(#name))
-
-#define ASSERT_CUDA(call) ASSERT_EQ(call, cudaSuccess)
-#define EXPECT_CUDA(call) EXPECT_EQ(call, cudaSuccess)
-
-template <class T>
-class DeviceArray {
- public:
-  explicit DeviceArray(std::size_t count) : x_count(count) {
-    if (cudaMalloc(reinterpret_cast<void**>(&x_data), count * sizeof(T)) != cudaSuccess)
-      throw std::bad_alloc();
-    cudaMemset(x_data, 0, count * sizeof(T));
-  }
-  explicit DeviceArray(const std::vector<T>& values) : DeviceArray(values.size()) {
-    cudaMemcpy(x_data, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice);
-  }
-  ~DeviceArray() { cudaFree(x_data); }
-  DeviceArray(const DeviceArray&) = delete;
-  DeviceArray& operator=(const DeviceArray&) = delete;
-
-  T* get() const { return x_data; }
-  std::vector<T> values() const {
-    std::vector<T> result(x_count);
-    EXPECT_CUDA(cudaMemcpy(result.data(), x_data, x_count * sizeof(T), cudaMemcpyDeviceToHost));
-    return result;
-  }
-
- private:
-  T* x_data = nullptr;
-  std::size_t x_count;
-};
-
-struct Stream {
-  explicit Stream(unsigned flags = cudaStreamNonBlocking) { cudaStreamCreateWithFlags(&handle, flags); }
-  ~Stream() { cudaStreamDestroy(handle); }
-  cudaStream_t handle = nullptr;
-};
 
 std::mt19937 random_bits(std::uint32_t seed) { return std::mt19937(seed); }
 
@@ -85,17 +42,8 @@ std::vector<int> integers(std::size_t count, int low, int high, std::uint32_t se
   return values;
 }
 
-class Cuda : public testing::Test {
- protected:
-  // By default the driver loads a kernel at its first launch, which waits for the kernels that run: one of
-  // those that spins until the other is launched would spin forever.
-  static void SetUpTestSuite() { setenv("CUDA_MODULE_LOADING", "EAGER", 1); }
+using namespace pkb::virtual_gpu::conformance;
 
-  void SetUp() override {
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) GTEST_SKIP() << "no GPU";
-  }
-};
 using Kernels = Cuda;
 using Streams = Cuda;
 using Launches = Cuda;
@@ -617,7 +565,6 @@ TEST_F(Copies, PointersKnowWhatTheyAre) {
   cudaGetLastError();
 }
 
-// Each of these ends the context, so that the next case needs a process of its own, as CTest gives it.
 void expect_dead(cudaError_t error) {
   EXPECT_EQ(cudaDeviceSynchronize(), error);
   EXPECT_EQ(cudaDeviceSynchronize(), error);
@@ -631,28 +578,48 @@ void expect_dead(cudaError_t error) {
   EXPECT_EQ(index, 0);
 }
 
+// A fault ends the context of its process, so each case runs in a process of its own.
+template <class Body>
+void in_own_process(Body body) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        body();
+        std::_Exit(testing::Test::HasFailure() ? 1 : 0);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
 TEST_F(Faults, StoreThroughAHostPointer) {
-  auto on_host = std::make_unique<int>(1);
-  KERNELS(store)(on_host.get(), 2, nullptr);
-  expect_dead(cudaErrorIllegalAddress);
-  EXPECT_EQ(*on_host, 1);
+  in_own_process([] {
+    auto on_host = std::make_unique<int>(1);
+    KERNELS(store)(on_host.get(), 2, nullptr);
+    expect_dead(cudaErrorIllegalAddress);
+    EXPECT_EQ(*on_host, 1);
+  });
 }
 
 TEST_F(Faults, StoreFarFromAnyAllocation) {
-  KERNELS(store)(reinterpret_cast<int*>(16), 2, nullptr);
-  expect_dead(cudaErrorIllegalAddress);
+  in_own_process([] {
+    KERNELS(store)(reinterpret_cast<int*>(16), 2, nullptr);
+    expect_dead(cudaErrorIllegalAddress);
+  });
 }
 
 TEST_F(Faults, MisalignedStore) {
-  void* memory = nullptr;
-  ASSERT_CUDA(cudaMalloc(&memory, 100));
-  KERNELS(store_misaligned)(static_cast<char*>(memory), nullptr);
-  expect_dead(cudaErrorMisalignedAddress);
+  in_own_process([] {
+    void* memory = nullptr;
+    ASSERT_CUDA(cudaMalloc(&memory, 100));
+    KERNELS(store_misaligned)(static_cast<char*>(memory), nullptr);
+    expect_dead(cudaErrorMisalignedAddress);
+  });
 }
 
 TEST_F(Faults, Trap) {
-  KERNELS(trap)(nullptr);
-  expect_dead(cudaErrorLaunchFailure);
+  in_own_process([] {
+    KERNELS(trap)(nullptr);
+    expect_dead(cudaErrorLaunchFailure);
+  });
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "harness/virtual_gpu/runtime/capture.h"
+
 namespace pkb::virtual_gpu {
 namespace {
 
@@ -26,11 +28,27 @@ void configure(const Setup& setup) {
   the_device = new Device(setup);
 }
 
+void* map_memory(void* bytes_here, std::size_t bytes) {
+  void* const base = device().memory().map(static_cast<std::byte*>(bytes_here), bytes);
+  if (base == nullptr) throw std::bad_alloc();
+  return base;
+}
+
+void unmap_memory(void* base) {
+  if (!device().memory().unmap(base)) throw std::invalid_argument("virtual_gpu::unmap_memory: nothing is mapped there");
+}
+
+bool is_device_address(const void* address) {
+  const Device* const existing = the_device.load(std::memory_order_acquire);
+  return existing != nullptr && existing->memory().is_device_only(address);
+}
+
 void register_memory(void* base, std::size_t bytes, const std::string& name, int owner) {
   const MemoryRange range{
       .base = reinterpret_cast<std::uintptr_t>(base), .bytes = bytes, .kind = MemoryKind::segment};
   if (!device().memory().add(range, name, owner)) {
-    throw std::invalid_argument("virtual_gpu::register_memory: " + name + " overlaps memory of the device");
+    throw std::invalid_argument("virtual_gpu::register_memory: " + name +
+                                " overlaps other memory or is not within mapped memory");
   }
 }
 
@@ -157,7 +175,9 @@ cudaError_t Device::unsupported(const std::string& what) {
 }
 
 void Device::reset() {
+  forget_captures();
   x_engine.recover();
+  graphs().clear();
   x_modules.unload_all();
   x_table.release_all();
   std::lock_guard lock(x_mutex);

@@ -20,12 +20,16 @@
 
 namespace pkb::virtual_gpu {
 
+class Capture;
+struct GraphNode;
+
 /// What a cudaStream_t points to.
 struct StreamObject {
   StreamPtr stream;
   unsigned flags = cudaStreamDefault;
   int priority = 0;
   unsigned long long id = 0;
+  std::shared_ptr<Capture> capture;  ///< while work is captured into a graph instead of being done
 };
 
 /// What a cudaEvent_t points to.
@@ -34,6 +38,8 @@ struct EventObject {
   Point point;  ///< of the last record
   /// Work done by the device when the event was reached.
   std::shared_ptr<std::uint64_t> stamp;
+  std::shared_ptr<Capture> captured;       ///< that the last record was part of
+  std::vector<GraphNode*> captured_after;  ///< what that record stands behind
 };
 
 /// The process's one virtual GPU: what the CUDA runtime functions act on.
@@ -44,6 +50,7 @@ class Device {
   const Setup& setup() const { return x_setup; }
   const Chip& chip() const { return x_chip; }
   MemoryTable& memory() { return x_table; }
+  const MemoryTable& memory() const { return x_table; }
   ModuleTable& modules() { return x_modules; }
   Engine& engine() { return x_engine; }
 
@@ -55,6 +62,7 @@ class Device {
   /// Null for a handle that is none.
   std::shared_ptr<EventObject> event(cudaEvent_t handle);
   cudaEvent_t create_event(unsigned flags);
+  bool is_legacy(const StreamObject& stream) const { return &stream == x_legacy.get(); }
   bool destroy_event(cudaEvent_t handle);
 
   /// Keeps a fault for take_faults(). The errors that follow from one stay until the device is reset.

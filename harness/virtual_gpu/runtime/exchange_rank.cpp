@@ -22,9 +22,10 @@ int main(int count, char** arguments) {
   const auto [page_descriptor, result, rank, ranks, rounds] = numbers;
 
   constexpr std::size_t kPage = 4096, kFlagApart = 256;
-  void* const page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, page_descriptor, 0);
-  if (page == MAP_FAILED) return 3;
+  void* const page_here = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, page_descriptor, 0);
+  if (page_here == MAP_FAILED) return 3;
   pkb::virtual_gpu::configure({.rank = rank, .ranks = ranks});
+  void* const page = pkb::virtual_gpu::map_memory(page_here, kPage);
   std::array<unsigned*, 2> flags{};  // mine, my neighbour's
   for (int i = 0; i < ranks; ++i) {
     auto* flag = static_cast<std::byte*>(page) + kFlagApart * static_cast<std::size_t>(i);

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
+
+#include "harness/virtual_gpu/runtime/operation.h"
 
 namespace pkb::virtual_gpu {
 namespace {
@@ -37,7 +40,7 @@ bool give_workspace(Device& device, Launch& work) {
   constexpr std::uint64_t kBytes = 256;
   void* memory = device.memory().allocate({.bytes = kBytes, .name = "workspace of a cooperative launch"});
   if (memory == nullptr) return false;
-  std::memset(memory, 0, kBytes);
+  std::memset(device.memory().find(memory)->host(memory), 0, kBytes);
   work.owned = {memory, [&device](const void* base) { device.memory().release(base, MemoryKind::device); }};
   work.grid_workspace = reinterpret_cast<std::uint64_t>(memory);
   return true;
@@ -69,10 +72,8 @@ std::size_t allowed_dynamic_shared(const Chip& chip, const FoundKernel& found) {
   return limit - std::min(limit, found.kernel->static_shared);
 }
 
-cudaError_t launch(Device& device, const LaunchRequest& request) {
+cudaError_t prepare(Device& device, const LaunchRequest& request, Launch& work) {
   const Chip& chip = device.chip();
-  const auto stream = device.stream(request.stream);
-  if (!stream) return cudaErrorInvalidResourceHandle;
   if (!valid_grid(request.grid) || !valid_block(chip, request.block)) return cudaErrorInvalidConfiguration;
   const FoundKernel found = find_kernel(device, request.function);
   if (!found.kernel) return found.error;
@@ -90,19 +91,29 @@ cudaError_t launch(Device& device, const LaunchRequest& request) {
   }
   if (request.arguments == nullptr && !kernel.parameters.empty()) return cudaErrorInvalidValue;
 
-  Launch work;
   work.kernel = found.kernel;
   work.grid = dimensions(request.grid);
   work.block = dimensions(request.block);
   work.dynamic_shared = static_cast<std::uint32_t>(request.dynamic_shared);
   work.parameters = pack(kernel, request.arguments);
-  work.id = device.next_launch_id();
   work.ranks = device.setup().ranks;
   work.rank = device.setup().rank;
   work.sm_count = static_cast<std::uint32_t>(chip.sm_count);
-  if (request.cooperative && !give_workspace(device, work)) return cudaErrorMemoryAllocation;
-  device.engine().submit(stream->stream, std::move(work));
   return cudaSuccess;
+}
+
+cudaError_t complete(Device& device, const LaunchRequest& request, Launch& work) {
+  work.id = device.next_launch_id();
+  return request.cooperative && !give_workspace(device, work) ? cudaErrorMemoryAllocation : cudaSuccess;
+}
+
+cudaError_t launch(Device& device, const LaunchRequest& request) {
+  const auto stream = device.stream(request.stream);
+  if (!stream) return cudaErrorInvalidResourceHandle;
+  KernelCall call{.request = request, .work = {}};
+  if (const cudaError_t error = prepare(device, request, call.work); error != cudaSuccess) return error;
+  call.request.arguments = nullptr;
+  return enqueue(device, *stream, std::move(call)).error;
 }
 
 }  // namespace pkb::virtual_gpu

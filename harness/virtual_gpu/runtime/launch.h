@@ -19,6 +19,11 @@ struct LaunchRequest {
 /// Checks a launch as the CUDA runtime does and submits it.
 cudaError_t launch(Device& device, const LaunchRequest& request);
 
+/// The same without submitting it: `work` lacks what `complete` adds each time that it is.
+cudaError_t prepare(Device& device, const LaunchRequest& request, Launch& work);
+/// Gives a prepared launch its number and the memory of its own. @returns an error when there is none
+cudaError_t complete(Device& device, const LaunchRequest& request, Launch& work);
+
 /// The kernel behind a host function, decoded. `kernel` is null when that failed and `error` says how.
 struct FoundKernel {
   KernelEntry* entry = nullptr;

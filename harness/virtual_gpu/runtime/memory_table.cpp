@@ -9,14 +9,17 @@
 namespace pkb::virtual_gpu {
 namespace {
 
-// Room behind every allocation that belongs to none, so that running over an end is seen even where the host's
-// allocator put the next allocation right there.
+// Room behind every allocation that belongs to none, so that running over an end is seen even where the next
+// allocation could be right there.
 constexpr std::uint64_t kGap = 512;
 
 // Fresh memory of a GPU holds anything. Zeros would hide a missing initialisation; filling more than this would
 // make large, barely used allocations slow.
 constexpr std::uint64_t kPoisoned = std::uint64_t{64} << 20;
 constexpr int kPoison = 0xA5;
+
+// What a real GPU's memory management maps with.
+constexpr std::uint64_t kMappingAlign = std::uint64_t{2} << 20;
 
 bool counts_as_device_memory(MemoryKind kind) {
   return kind == MemoryKind::device || kind == MemoryKind::managed || kind == MemoryKind::variable;
@@ -27,7 +30,7 @@ std::string_view allocator_of(MemoryKind kind) {
     case MemoryKind::device: return "cudaMalloc";
     case MemoryKind::pinned: return "cudaMallocHost";
     case MemoryKind::registered: return "cudaHostRegister";
-    case MemoryKind::managed: return "cudaMallocManaged";
+    case MemoryKind::managed: return "managed variable";
     case MemoryKind::variable: return "variable";
     case MemoryKind::segment: return "segment";
   }
@@ -51,9 +54,15 @@ void* MemoryTable::allocate(const Request& request) {
   const std::uint64_t room = (request.bytes + kGap + align - 1) / align * align;
   std::unique_ptr<void, Free> storage(std::aligned_alloc(align, room));
   if (!storage) return nullptr;
+  const std::uint64_t here = address_of(storage.get());
+  const std::uint64_t base = is_open_to_host(request.kind) ? here : x_window.take(room, align);
+  if (base == 0) return nullptr;
   std::memset(storage.get(), kPoison, std::min(request.bytes, kPoisoned));
-  void* const base = storage.get();
-  const MemoryRange range{.base = address_of(base), .bytes = request.bytes, .kind = request.kind, .flags = request.flags};
+  const MemoryRange range{.base = base,
+                          .bytes = request.bytes,
+                          .kind = request.kind,
+                          .flags = request.flags,
+                          .to_host = here - base};
   ++x_numbered;
   std::string name = request.name;
   if (name.empty()) name = std::string(allocator_of(request.kind)) + " #" + std::to_string(x_numbered);
@@ -61,36 +70,68 @@ void* MemoryTable::allocate(const Request& request) {
                 .bytes = range.bytes,
                 .name = std::move(name),
                 .owner = x_rank,
-                .constant = request.constant});
+                .constant = request.constant,
+                .to_host = range.to_host});
   x_entries.emplace(range.base, Entry{range, std::move(storage)});
   if (counted) x_used += request.bytes;
-  return base;
+  return reinterpret_cast<void*>(base);
 }
 
 bool MemoryTable::release(const void* base, MemoryKind kind) {
   std::lock_guard lock(x_mutex);
   const auto entry = x_entries.find(address_of(base));
   if (entry == x_entries.end() || !entry->second.storage || entry->second.range.kind != kind) return false;
-  x_memory.remove(entry->first);
   if (counts_as_device_memory(kind)) x_used -= entry->second.range.bytes;
+  forget(entry->first);
   x_entries.erase(entry);
   return true;
+}
+
+void MemoryTable::forget(std::uint64_t base) {
+  x_memory.remove(base);
+  x_window.give_back(base);
 }
 
 void MemoryTable::release_all() {
   std::lock_guard lock(x_mutex);
   std::erase_if(x_entries, [&](const auto& entry) {
     if (!entry.second.storage) return false;
-    x_memory.remove(entry.first);
+    forget(entry.first);
     return true;
   });
   x_used = 0;
 }
 
-bool MemoryTable::add(const MemoryRange& range, std::string name, int owner) {
+void* MemoryTable::map(std::byte* bytes_here, std::uint64_t bytes) {
+  std::lock_guard lock(x_mutex);
+  const std::uint64_t base = x_window.take(bytes + kGap, kMappingAlign);
+  if (base != 0) x_mappings.emplace(base, Mapping{bytes_here, bytes});
+  return reinterpret_cast<void*>(base);
+}
+
+bool MemoryTable::unmap(const void* base) {
+  std::lock_guard lock(x_mutex);
+  if (x_mappings.erase(address_of(base)) == 0) return false;
+  x_window.give_back(address_of(base));
+  return true;
+}
+
+bool MemoryTable::add(MemoryRange range, std::string name, int owner) {
   std::lock_guard lock(x_mutex);
   if (overlaps(range.base, range.bytes)) return false;
-  x_memory.add({.base = range.base, .bytes = range.bytes, .name = std::move(name), .owner = owner});
+  if (x_window.contains(range.base)) {
+    auto mapping = x_mappings.upper_bound(range.base);
+    if (mapping == x_mappings.begin()) return false;
+    const auto& [base, mapped] = *--mapping;
+    if (range.base - base > mapped.bytes || range.bytes > mapped.bytes - (range.base - base)) return false;
+    range.to_host = address_of(mapped.bytes_here) - base;
+  }
+  x_memory.add({.base = range.base,
+                .bytes = range.bytes,
+                .name = std::move(name),
+                .owner = owner,
+                .constant = false,
+                .to_host = range.to_host});
   x_entries.emplace(range.base, Entry{range, nullptr});
   return true;
 }

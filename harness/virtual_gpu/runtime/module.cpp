@@ -63,7 +63,9 @@ void Module::load() {
 }
 
 void Module::unload() {
-  for (void* memory : x_variable_memory) x_memory.release(memory, MemoryKind::variable);
+  for (void* memory : x_variable_memory) {
+    for (const MemoryKind kind : {MemoryKind::variable, MemoryKind::managed}) x_memory.release(memory, kind);
+  }
   x_variable_memory.clear();
   x_symbols.clear();
   x_loaded = false;
@@ -96,14 +98,17 @@ void Module::link() {
     if (variable.external) {
       throw ModuleError(fmt::format("variable {} is declared extern and defined in no module", variable.name));
     }
+    const bool managed = std::ranges::any_of(
+        x_managed, [&](const VariableEntry* entry) { return entry->name == variable.name; });
     void* memory = x_memory.allocate({.bytes = std::max<std::size_t>(variable.bytes, 1),
-                                      .kind = MemoryKind::variable,
+                                      .kind = managed ? MemoryKind::managed : MemoryKind::variable,
                                       .align = variable.align,
                                       .name = "variable " + variable.name,
                                       .constant = variable.space == ptx::Space::constant});
     if (memory == nullptr) throw ModuleError(fmt::format("no memory for variable {}", variable.name));
-    std::memset(memory, 0, variable.bytes);
-    if (!variable.initial.empty()) std::memcpy(memory, variable.initial.data(), variable.initial.size());
+    std::byte* const bytes = x_memory.find(memory)->host(memory);
+    std::memset(bytes, 0, variable.bytes);
+    if (!variable.initial.empty()) std::memcpy(bytes, variable.initial.data(), variable.initial.size());
     x_variable_memory.push_back(memory);
     x_symbols[variable.name] = address_of(memory);
   }
@@ -115,7 +120,8 @@ void Module::link() {
                                       relocation.symbol));
       }
       const std::uint64_t value = (symbol->second + relocation.addend) >> relocation.shift;
-      std::memcpy(reinterpret_cast<std::byte*>(x_symbols[variable.name]) + relocation.offset, &value, relocation.bytes);
+      const auto* const memory = reinterpret_cast<const std::byte*>(x_symbols[variable.name]);
+      std::memcpy(x_memory.find(memory)->host(memory) + relocation.offset, &value, relocation.bytes);
     }
   }
   for (const VariableEntry* managed : x_managed) {

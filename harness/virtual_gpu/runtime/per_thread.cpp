@@ -41,6 +41,22 @@ PKB_PER_THREAD_WAITING(cudaMemset2D,
                        (void* to, std::size_t pitch, int value, std::size_t width, std::size_t height),
                        (to, pitch, value, width, height, cudaStreamPerThread))
 
+PKB_PER_THREAD_WAITING(cudaMemcpy3D, (const cudaMemcpy3DParms* parameters), (parameters, cudaStreamPerThread))
+PKB_PER_THREAD_WAITING(cudaMemcpy3DPeer, (const cudaMemcpy3DPeerParms* parameters), (parameters, cudaStreamPerThread))
+PKB_PER_THREAD_WAITING(cudaMemset3D, (cudaPitchedPtr to, int value, cudaExtent extent),
+                       (to, value, extent, cudaStreamPerThread))
+
+PKB_PER_THREAD(cudaMemcpy3DAsync, (const cudaMemcpy3DParms* parameters, cudaStream_t stream),
+               (parameters, per_thread(stream)))
+PKB_PER_THREAD(cudaMemcpy3DPeerAsync, (const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream),
+               (parameters, per_thread(stream)))
+PKB_PER_THREAD(cudaMemset3DAsync, (cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream),
+               (to, value, extent, per_thread(stream)))
+PKB_PER_THREAD(cudaMemcpyBatchAsync,
+               (void* const* to, const void* const* from, const std::size_t* bytes, std::size_t count,
+                cudaMemcpyAttributes* attributes, std::size_t* starts, std::size_t attribute_count,
+                cudaStream_t stream),
+               (to, from, bytes, count, attributes, starts, attribute_count, per_thread(stream)))
 PKB_PER_THREAD(cudaMemcpyAsync,
                (void* to, const void* from, std::size_t count, cudaMemcpyKind kind, cudaStream_t stream),
                (to, from, count, kind, per_thread(stream)))
@@ -115,6 +131,21 @@ PKB_PER_THREAD(cudaStreamGetCaptureInfo,
                (cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id, cudaGraph_t* graph,
                 const cudaGraphNode_t** nodes, const cudaGraphEdgeData** edges, std::size_t* count),
                (per_thread(stream), status, id, graph, nodes, edges, count))
+PKB_PER_THREAD(cudaStreamBeginCapture, (cudaStream_t stream, cudaStreamCaptureMode mode), (per_thread(stream), mode))
+PKB_PER_THREAD(cudaStreamBeginCaptureToGraph,
+               (cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t* nodes, const cudaGraphEdgeData* edges,
+                std::size_t count, cudaStreamCaptureMode mode),
+               (per_thread(stream), graph, nodes, edges, count, mode))
+PKB_PER_THREAD(cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t* graph), (per_thread(stream), graph))
+PKB_PER_THREAD(cudaStreamUpdateCaptureDependencies,
+               (cudaStream_t stream, cudaGraphNode_t* nodes, const cudaGraphEdgeData* edges, std::size_t count,
+                unsigned flags),
+               (per_thread(stream), nodes, edges, count, flags))
+PKB_PER_THREAD(cudaGraphLaunch, (cudaGraphExec_t exec, cudaStream_t stream), (exec, per_thread(stream)))
+PKB_PER_THREAD(cudaGraphUpload, (cudaGraphExec_t exec, cudaStream_t stream), (exec, per_thread(stream)))
+PKB_PER_THREAD(cudaGraphInstantiateWithParams,
+               (cudaGraphExec_t* exec, cudaGraph_t graph, cudaGraphInstantiateParams* parameters),
+               (exec, graph, parameters))
 PKB_PER_THREAD(cudaStreamAddCallback,
                (cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned flags),
                (per_thread(stream), callback, data, flags))

@@ -83,8 +83,7 @@ TEST_F(Runtime, DeviceWorksAgainAfterAReset) {
 }
 
 TEST_F(Runtime, MissingCallsAreNamed) {
-  cudaGraph_t graph = nullptr;
-  EXPECT_EQ(cudaGraphCreate(&graph, 0), cudaErrorNotSupported);
+  EXPECT_EQ(cudaFreeArray(nullptr), cudaErrorNotSupported);
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};
   EXPECT_EQ(cudaGetDriverEntryPointByVersion("cuMulticastCreate", &function, 12000, 0, &found), cudaErrorNotSupported);
@@ -92,7 +91,7 @@ TEST_F(Runtime, MissingCallsAreNamed) {
   const auto faults = take_faults();
   ASSERT_EQ(faults.size(), 2u);
   EXPECT_EQ(faults[0].kind, Fault::Kind::unsupported);
-  EXPECT_EQ(faults[0].text, "the virtual GPU lacks cudaGraphCreate");
+  EXPECT_EQ(faults[0].text, "the virtual GPU lacks cudaFreeArray");
   EXPECT_EQ(faults[1].text, "the virtual GPU lacks the driver's cuMulticastCreate");
 }
 
@@ -117,24 +116,72 @@ TEST_F(Runtime, EveryFunctionOfTheRealRuntimeIsThere) {
 }
 
 TEST_F(Runtime, SharedSegmentsAreDeviceMemoryOfTheirOwner) {
-  alignas(256) std::array<float, 64> mine{}, theirs{};
-  theirs.fill(2);
-  register_memory(mine.data(), sizeof(mine), "output out of rank 1", 1);
-  register_memory(theirs.data(), sizeof(theirs), "input in of rank 2", 2);
-  EXPECT_THROW(register_memory(&mine[3], 4, "overlapping", 0), std::invalid_argument);
+  alignas(256) std::array<float, 64> mine_here{}, theirs_here{};
+  theirs_here.fill(2);
+  auto* const mine = static_cast<float*>(map_memory(mine_here.data(), sizeof(mine_here)));
+  auto* const theirs = static_cast<float*>(map_memory(theirs_here.data(), sizeof(theirs_here)));
+  EXPECT_TRUE(is_device_address(mine));
+  EXPECT_FALSE(is_device_address(mine_here.data()));
+  register_memory(mine, sizeof(mine_here), "output out of rank 1", 1);
+  register_memory(theirs, sizeof(theirs_here), "input in of rank 2", 2);
+  EXPECT_THROW(register_memory(mine + 3, 4, "overlapping", 0), std::invalid_argument);
   cudaPointerAttributes attributes;
-  ASSERT_EQ(cudaPointerGetAttributes(&attributes, &mine[5]), cudaSuccess);
+  ASSERT_EQ(cudaPointerGetAttributes(&attributes, mine + 5), cudaSuccess);
   EXPECT_EQ(attributes.type, cudaMemoryTypeDevice);
-  EXPECT_EQ(cudaFree(mine.data()), cudaErrorInvalidValue);
-  KERNELS(vector_add)(theirs.data(), theirs.data(), mine.data(), 64, nullptr);
+  EXPECT_EQ(cudaFree(mine), cudaErrorInvalidValue);
+  KERNELS(vector_add)(theirs, theirs, mine, 64, nullptr);
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  EXPECT_EQ(mine[63], 4);
+  EXPECT_EQ(mine_here[63], 4);
   const Counters counters = take_counters();
   EXPECT_EQ(counters.read_from, (std::vector<std::uint64_t>{0, 0, 512}));
   EXPECT_EQ(counters.written_to, (std::vector<std::uint64_t>{0, 256, 0}));
-  unregister_memory(mine.data());
-  unregister_memory(theirs.data());
-  EXPECT_THROW(unregister_memory(theirs.data()), std::invalid_argument);
+  unregister_memory(mine);
+  unregister_memory(theirs);
+  EXPECT_THROW(unregister_memory(theirs), std::invalid_argument);
+  unmap_memory(mine);
+  unmap_memory(theirs);
+  EXPECT_THROW(unmap_memory(theirs), std::invalid_argument);
+}
+
+TEST_F(Runtime, OnlyMappedMemoryCanBeASegment) {
+  alignas(256) std::array<float, 64> here{};
+  auto* const mapped = static_cast<float*>(map_memory(here.data(), sizeof(here)));
+  EXPECT_THROW(register_memory(mapped + 1, sizeof(here), "beyond the end", 1), std::invalid_argument);
+  register_memory(mapped + 32, 32 * sizeof(float), "second half", 1);
+  KERNELS(store)(reinterpret_cast<int*>(mapped + 31), 1, nullptr);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  EXPECT_EQ(here[31], 0);
+  unregister_memory(mapped + 32);
+  unmap_memory(mapped);
+}
+
+TEST_F(Runtime, HostCodeCannotTouchDeviceMemory) {
+  int* on_device = nullptr;
+  int* pinned = nullptr;
+  ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&on_device), 400), cudaSuccess);
+  ASSERT_EQ(cudaMallocHost(reinterpret_cast<void**>(&pinned), 400), cudaSuccess);
+  pinned[99] = 7;
+  KERNELS(store)(pinned, 8, nullptr);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(pinned[0], 8);
+  EXPECT_TRUE(is_device_address(on_device));
+  EXPECT_FALSE(is_device_address(pinned));
+  EXPECT_DEATH(*const_cast<volatile int*>(on_device) = 1, "");
+  ASSERT_EQ(cudaFree(on_device), cudaSuccess);
+  int other = 0;
+  EXPECT_EQ(cudaMemcpy(&other, on_device, sizeof(other), cudaMemcpyDefault), cudaErrorInvalidValue);  // not the host's
+  EXPECT_EQ(cudaHostRegister(on_device, 4, cudaHostRegisterDefault), cudaErrorInvalidValue);
+}
+
+TEST_F(Runtime, FreedAddressesDoNotComeBackAtOnce) {
+  void* first = nullptr;
+  ASSERT_EQ(cudaMalloc(&first, 400), cudaSuccess);
+  ASSERT_EQ(cudaFree(first), cudaSuccess);
+  void* second = nullptr;
+  ASSERT_EQ(cudaMalloc(&second, 400), cudaSuccess);
+  EXPECT_NE(first, second);
+  KERNELS(store)(static_cast<int*>(first), 1, nullptr);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
 }
 
 TEST_F(Runtime, DeadlockOfAGridThatDoesNotFitIsVisible) {
@@ -191,8 +238,10 @@ TEST_F(Runtime, LimitsAndPropertiesAreTheChips) {
 TEST_F(Runtime, FreshMemoryIsNotZero) {
   int* memory = nullptr;
   ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&memory), 64), cudaSuccess);
-  EXPECT_NE(memory[0], 0);
-  EXPECT_NE(memory[15], 0);
+  std::array<int, 16> got{};
+  ASSERT_EQ(cudaMemcpy(got.data(), memory, sizeof(got), cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_NE(got[0], 0);
+  EXPECT_NE(got[15], 0);
 }
 
 ptx::Embedded embedded(const std::string& target) {
