@@ -21,6 +21,10 @@ struct Fault {
     assertion,
     barrier_divergence,
     invalid_instruction,  ///< operands that PTX does not allow
+    // The kernel goes on after these, and several are reported.
+    uninitialised,  ///< a read of what nothing has written
+    race,           ///< two accesses that nothing orders
+    late_write,     ///< a peer may still write when a rank ends its run
   };
   Kind kind = Kind::illegal_address;
   std::string text;    ///< one sentence: what happened, with the address or name

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "harness/virtual_gpu/check/block_check.h"
+#include "harness/virtual_gpu/check/report.h"
+
+// What an access meets in the shadow of its memory.
+namespace pkb::virtual_gpu::check {
+namespace {
+
+constexpr std::size_t kMostOthers = 64;
+constexpr std::size_t kEntry = 3;  // words of an access in a list: stamp and place
+
+bool is_list(std::uint64_t other) { return other >> 38 == kLastTime; }
+Ref list_of(std::uint64_t other) { return static_cast<Ref>(other >> 6); }
+std::uint64_t list_bits(Ref ref) { return Stamp::of(ref, kLastTime).bits; }
+
+/// The accesses in a list: its first word counts them.
+struct List {
+  std::span<std::uint32_t> words;
+  std::size_t capacity() const { return words.empty() ? 0 : (words.size() - 1) / kEntry; }
+  std::size_t size() const { return words.empty() ? 0 : std::min<std::size_t>(words[0], capacity()); }
+  Stamp stamp(std::size_t i) const {
+    return {std::uint64_t{words[1 + i * kEntry]} << 32 | words[2 + i * kEntry]};
+  }
+  PlaceId place(std::size_t i) const { return words[3 + i * kEntry]; }
+  void set(std::size_t i, Stamp stamp, PlaceId place) {
+    words[1 + i * kEntry] = static_cast<std::uint32_t>(stamp.bits >> 32);
+    words[2 + i * kEntry] = static_cast<std::uint32_t>(stamp.bits);
+    words[3 + i * kEntry] = place;
+  }
+  void remove(std::size_t i) {
+    const std::size_t last = size() - 1;
+    set(i, stamp(last), place(last));
+    words[0] = static_cast<std::uint32_t>(last);
+  }
+};
+
+/// Both strong, and each reaches the other: no race whatever their order (PTX ISA, "Morally strong operations").
+bool morally_strong(Stamp a, Stamp b) {
+  return a.is_strong() && b.is_strong() && includes(a.scope(), block_of(a.thread()), block_of(b.thread())) &&
+         includes(b.scope(), block_of(b.thread()), block_of(a.thread()));
+}
+
+Stamp stamp_of(const Access& access, Thread thread, std::uint32_t time) {
+  Stamp stamp = Stamp::of(thread, time);
+  if (access.is_strong()) stamp = stamp.strong(access.scope);
+  return access.reads() ? stamp : stamp.writing();
+}
+
+/// Calls `each` with the offset and the bytes in use of every granule of [offset, offset + bytes).
+template <class Each>
+void for_granules(std::uint64_t offset, std::uint64_t bytes, Each each) {
+  const std::uint64_t end = offset + bytes;
+  for (std::uint64_t at = offset / kGranule * kGranule; at < end; at += kGranule)
+    each(at, (at >= offset ? 1u : 0u) | (at + 1 < end ? 2u : 0u));
+}
+
+}  // namespace
+
+bool BlockCheck::ordered(const View& view, Thread me, Stamp stamp) {
+  const Thread other = stamp.thread();
+  if (other == me || (stamp.moment() == x_known_moment && &view == x_known_by)) return true;
+  if (block_of(other) == x_block) {
+    const std::uint32_t agent = agent_of(other), time = stamp.time();
+    if (time > view.known[agent]) return time <= time_of(view.threads, other & 0x7ff);
+  } else if (!view.outside->knows(stamp)) {
+    return false;
+  } else if (time_of(view.outside->threads, other) >= stamp.time()) {
+    return true;  // perhaps of this lane alone
+  }
+  x_known_moment = stamp.moment();
+  x_known_by = &view;
+  return true;
+}
+
+void BlockCheck::global(const Access& access, Shadow& shadow, std::uint32_t mask, const std::uint64_t* offsets) {
+  if (shadow.tracks_initialisation()) {
+    for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      if (!access.reads())
+        shadow.mark_written(offsets[lane], access.bytes);
+      else if (access.kind == Access::Kind::read && !shadow.is_written(offsets[lane], access.bytes))
+        uninitialised(shadow.name(), offsets[lane],
+                      thread_of(x_block, access.warp, static_cast<std::uint32_t>(lane)), access.bytes,
+                      x_grid->place(access.place));
+    }
+  }
+  if (shadow.cells() == nullptr || x_ledger.stopped()) return;
+  while (mask != 0) {
+    const std::uint64_t stretch = offsets[std::countr_zero(mask)] >> Ledger::kLockShift;
+    const Ledger::Lock lock(x_ledger, shadow.owner(), stretch << Ledger::kLockShift);
+    for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      if (offsets[lane] >> Ledger::kLockShift != stretch) continue;
+      touch(access, shadow, lane, offsets[lane]);
+      mask &= ~(1u << lane);
+    }
+  }
+}
+
+void BlockCheck::stretch(const Access& access, Shadow& shadow, int lane, std::uint64_t offset,
+                         std::uint64_t bytes) {
+  constexpr std::uint64_t kStretch = std::uint64_t{1} << Ledger::kLockShift;
+  if (shadow.cells() == nullptr || x_ledger.stopped()) return;
+  Access part = access;
+  while (bytes != 0) {
+    const std::uint64_t here = std::min(bytes, kStretch - offset % kStretch);
+    const Ledger::Lock lock(x_ledger, shadow.owner(), offset);
+    part.bytes = static_cast<std::uint32_t>(here);
+    touch(part, shadow, lane, offset);
+    offset += here;
+    bytes -= here;
+  }
+}
+
+void BlockCheck::touch(const Access& access, Shadow& shadow, int lane, std::uint64_t offset) {
+  const Thread me = thread_of(x_block, access.warp, static_cast<std::uint32_t>(lane));
+  const Stamp stamp = stamp_of(access, me, x_now);
+  const PlaceId place = x_grid->place(access.place);
+  const View& mine = *view(access.warp, lane);
+  bool missing = false;
+  for_granules(offset, access.bytes, [&](std::uint64_t at, std::uint32_t bytes) {
+    Cell& cell = shadow.cells()[at / kGranule];
+    missing |= access.kind == Access::Kind::read && cell.write == 0;
+    touch_cell(shadow, cell, stamp.with_bytes(bytes), place, mine, at);
+  });
+  if (missing && shadow.kind() == Shadow::Kind::output) uninitialised(shadow.name(), offset, me, access.bytes, place);
+}
+
+void BlockCheck::touch_cell(Shadow& shadow, Cell& cell, Stamp stamp, PlaceId place, const View& view,
+                            std::uint64_t offset) {
+  const Stamp last{cell.write};
+  const bool unordered = !last.none() && (last.bytes() & stamp.bytes()) != 0 && !ordered(view, stamp.thread(), last);
+  const bool strong = unordered && morally_strong(last, stamp);
+  if (unordered && !strong) conflict(shadow.name(), offset, false, stamp, place, last, cell.write_place, view);
+  if (!stamp.writes()) return note_other(cell, stamp, place, view);
+  if (cell.other != 0) check_others(shadow, cell, stamp, place, view, offset);
+  if (strong) note_other(cell, last, cell.write_place, view);
+  const bool same = last.thread() == stamp.thread() && last.time() == stamp.time();
+  cell.write = same ? stamp.bits | last.bytes() : stamp.bits;
+  cell.write_place = place;
+  if (!stamp.is_strong()) cell.record = 0;
+}
+
+/// A write meets the reads, and the strong writes before the last one.
+void BlockCheck::check_others(Shadow& shadow, Cell& cell, Stamp stamp, PlaceId place, const View& view,
+                              std::uint64_t offset) {
+  const auto passed = [&](Stamp other, PlaceId other_place) {
+    if ((other.bytes() & stamp.bytes()) == 0) return false;
+    if (ordered(view, stamp.thread(), other)) return true;
+    if (!morally_strong(other, stamp)) conflict(shadow.name(), offset, false, stamp, place, other, other_place, view);
+    return false;
+  };
+  if (!is_list(cell.other)) {
+    if (passed({cell.other}, cell.other_place)) cell.other = 0;
+    return;
+  }
+  List list{x_ledger.words(list_of(cell.other))};
+  for (std::size_t i = list.size(); i-- > 0;)
+    if (passed(list.stamp(i), list.place(i))) list.remove(i);
+}
+
+/// Remembers `stamp` for later writes. What happens before it needs no remembering beside it, and of one warp's
+/// accesses the last is enough.
+void BlockCheck::note_other(Cell& cell, Stamp stamp, PlaceId place, const View& view) {
+  const auto replaces = [&](Stamp old) {
+    if ((old.bytes() & ~stamp.bytes()) != 0 || old.writes() != stamp.writes()) return false;
+    return old.thread() >> 5 == stamp.thread() >> 5 || (!old.writes() && ordered(view, stamp.thread(), old));
+  };
+  if (cell.other == 0 || (!is_list(cell.other) && replaces({cell.other}))) {
+    cell.other = stamp.bits;
+    cell.other_place = place;
+    return;
+  }
+  if (!is_list(cell.other)) {
+    std::vector<std::uint32_t> words(1 + 4 * kEntry);
+    const Ref ref = x_ledger.keep(words);
+    if (ref == 0) return;
+    List list{x_ledger.words(ref)};
+    list.set(0, {cell.other}, cell.other_place);
+    list.words[0] = 1;
+    cell.other = list_bits(ref);
+  }
+  List list{x_ledger.words(list_of(cell.other))};
+  for (std::size_t i = list.size(); i-- > 0;)
+    if (replaces(list.stamp(i))) list.remove(i);
+  if (list.size() == list.capacity()) {
+    if (list.capacity() >= kMostOthers) return;
+    std::vector<std::uint32_t> larger(1 + 2 * list.capacity() * kEntry);
+    std::copy(list.words.begin(), list.words.end(), larger.begin());
+    const Ref ref = x_ledger.keep(larger);
+    if (ref == 0) return;
+    cell.other = list_bits(ref);
+    list.words = x_ledger.words(ref);
+  }
+  const std::size_t end = list.size();
+  list.words[0] = static_cast<std::uint32_t>(end + 1);
+  list.set(end, stamp, place);
+}
+
+void BlockCheck::shared(const Access& access, std::uint32_t mask, const std::uint64_t* offsets) {
+  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    touch_shared(access, lane, offsets[lane]);
+  }
+}
+
+void BlockCheck::touch_shared(const Access& access, int lane, std::uint64_t offset) {
+  const auto lane_bits = static_cast<std::uint32_t>(lane);
+  const Thread me = thread_of(x_block, access.warp, lane_bits);
+  const Stamp stamp = stamp_of(access, me, x_now);
+  const PlaceId place = x_grid->place(access.place);
+  const View& mine = *view(access.warp, lane);
+  const std::string kName = "shared memory";
+  bool missing = false;
+  for_granules(offset, access.bytes, [&](std::uint64_t at, std::uint32_t bytes) {
+    const std::uint64_t granule = at / kGranule;
+    SharedShadow::Write& last = x_shared.write(granule);
+    const Stamp now = stamp.with_bytes(bytes);
+    if (last.stamp.none())
+      missing |= access.kind == Access::Kind::read;
+    else if ((last.stamp.bytes() & bytes) != 0 && !ordered(mine, me, last.stamp) && !morally_strong(last.stamp, now))
+      conflict(kName, at, true, now, place, last.stamp, last.place, mine);
+    if (access.reads()) {
+      x_shared.reads(access.warp)[granule] = SharedShadow::Read::of(x_now, lane_bits, place);
+      return;
+    }
+    for (std::uint32_t warp = 0; warp < x_shared.warps(); ++warp) {
+      if (!x_shared.has_reads(warp)) continue;
+      SharedShadow::Read& read = x_shared.reads(warp)[granule];
+      if (read.none() || read.time() <= mine.known[warp]) continue;
+      const Stamp other = Stamp::of(thread_of(x_block, warp, read.lane()), read.time()).with_bytes(3);
+      if (!ordered(mine, me, other) && !access.is_strong())
+        conflict(kName, at, true, now, place, other, read.place(), mine);
+      read = {};
+    }
+    const bool same = last.stamp.thread() == me && last.stamp.time() == x_now;
+    last = {same ? Stamp{now.bits | last.stamp.bytes()} : now, place};
+    if (!access.is_strong() && !x_shared_records.empty()) x_shared_records.erase(at);
+  });
+  if (missing) uninitialised(kName, offset, me, access.bytes, place);
+}
+
+void BlockCheck::conflict(const std::string& memory, std::uint64_t offset, bool shared, Stamp mine, PlaceId place,
+                          Stamp other, PlaceId other_place, const View& view) {
+  const std::uint32_t block = block_of(other.thread());
+  const char* between = "between blocks";
+  if (rank_of(block) != rank_of(x_block))
+    between = "between ranks";
+  else if (block == x_block)
+    between = agent_of(other.thread()) == agent_of(mine.thread()) ? "within a warp" : "within a block";
+  else if (block < x_grid->first() || x_ledger.launch_of(block)->first != x_grid->first())
+    between = "between kernels of one rank";
+  checker().report(Fault::Kind::race, place, other_place, [&] {
+    Fault fault = fault_at(x_ledger, Fault::Kind::race, place, mine);
+    fault.address = offset;
+    fault.text = fmt::format("race {} at byte {} of {}: {} and {} are not ordered; {}", between, offset, memory,
+                             describe(x_ledger, other, other_place), describe(x_ledger, mine, place),
+                             cause(mine, other, shared, view));
+    return fault;
+  });
+}
+
+std::string BlockCheck::cause(Stamp mine, Stamp other, bool shared, const View& view) const {
+  static constexpr const char* kNames[] = {"cta", "cluster", "gpu", "sys"};
+  const auto name = [](Scope scope) { return kNames[static_cast<std::size_t>(scope)]; };
+  const std::uint32_t block = block_of(other.thread());
+  const char* const reader = rank_of(block) != rank_of(x_block) ? "another GPU" : "another block";
+  if (mine.is_strong() && other.is_strong())
+    return fmt::format("scope too narrow: a {}-scope access meets one of {}",
+                       name(std::min(mine.scope(), other.scope())), reader);
+  const auto missed = std::find_if(x_missed.rbegin(), x_missed.rend(), [&](const Missed& each) {
+    return each.block == block || rank_of(each.block) == rank_of(block);
+  });
+  if (missed != x_missed.rend()) {
+    const std::string write = place_text(x_ledger, missed->write), read = place_text(x_ledger, missed->read);
+    switch (missed->why) {
+      case Missed::Why::no_release:
+        return fmt::format("flag without release/acquire: it is stored ({}) with neither a release nor a fence before",
+                           write);
+      case Missed::Why::release_scope:
+        return fmt::format("scope too narrow: {}-scope release ({}) read by {} ({})", name(missed->scope), write, reader, read);
+      case Missed::Why::acquire_scope:
+        return fmt::format("scope too narrow: {}-scope acquire ({}) of what {} released ({})", name(missed->scope), read,
+                           reader, write);
+      case Missed::Why::fence_scope:
+        return fmt::format("scope too narrow: the reader's fence scope ({}, {}) does not include the writer",
+                           name(missed->scope), read);
+    }
+  }
+  for (const RecordPtr& each : view.observed)
+    if (block_of(each->writer) == block || rank_of(block_of(each->writer)) == rank_of(block)) {
+      if (each->releases.empty())
+        return fmt::format("flag without release/acquire: it is stored ({}) with neither a release nor a fence before",
+                           place_text(x_ledger, each->place));
+      return "flag without acquire: it is read with neither an acquire nor a fence behind";
+    }
+  if (block == x_block) return shared ? "a barrier is missing between them" : "missing barrier";
+  return "no barrier, flag or kernel boundary stands between them";
+}
+
+void BlockCheck::uninitialised(const std::string& memory, std::uint64_t offset, Thread thread, std::uint32_t bytes,
+                               PlaceId place) {
+  checker().report(Fault::Kind::uninitialised, place, 0, [&] {
+    Fault fault = fault_at(x_ledger, Fault::Kind::uninitialised, place, Stamp::of(thread, x_now));
+    fault.address = offset;
+    fault.text = fmt::format("read of {} bytes at byte {} of {}, which nothing has written", bytes, offset, memory);
+    return fault;
+  });
+}
+
+}  // namespace pkb::virtual_gpu::check

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/virtual_gpu/check/block_check.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pkb::virtual_gpu::check {
+namespace {
+
+constexpr std::size_t kBarriers = 16;
+
+}  // namespace
+
+BlockCheck::BlockCheck(std::shared_ptr<Grid> grid, std::uint64_t linear_index, std::uint32_t threads,
+                       std::uint64_t shared_bytes)
+    : x_grid(std::move(grid)),
+      x_ledger(x_grid->checker().ledger()),
+      x_block(x_grid->first() + static_cast<std::uint32_t>(linear_index)),
+      x_warps((threads + 31) / 32),
+      x_barriers(kBarriers),
+      x_shared(shared_bytes, (threads + 31) / 32) {
+  auto first = std::make_shared<View>();
+  first->outside = x_grid->start();
+  for (std::size_t i = 0; i < x_warps.size(); ++i) {
+    const std::uint32_t present = std::min<std::uint32_t>(threads - static_cast<std::uint32_t>(i) * 32, 32);
+    x_warps[i].common = first;
+    x_warps[i].live = ~0u >> (32 - present);
+  }
+}
+
+void BlockCheck::tick() {
+  if (++x_now >= kLastTime) x_ledger.stop("more synchronisation in one block than race checking can count");
+}
+
+const ViewPtr& BlockCheck::view(std::uint32_t warp, int lane) const {
+  const Warp& its = x_warps[warp];
+  return its.lanes ? (*its.lanes)[static_cast<std::size_t>(lane)] : its.common;
+}
+
+bool BlockCheck::is_whole(std::uint32_t warp, std::uint32_t lanes) const {
+  return (x_warps[warp].live & ~lanes) == 0;
+}
+
+void BlockCheck::set_view(std::uint32_t warp, std::uint32_t lanes, ViewPtr view) {
+  Warp& its = x_warps[warp];
+  x_known_by = nullptr;
+  if (is_whole(warp, lanes)) {
+    its.common = std::move(view);
+    its.lanes.reset();
+    return;
+  }
+  if (!its.lanes) {
+    its.lanes = std::make_unique<std::array<ViewPtr, 32>>();
+    its.lanes->fill(its.common);
+  }
+  for (; lanes != 0; lanes &= lanes - 1) (*its.lanes)[static_cast<std::size_t>(std::countr_zero(lanes))] = view;
+}
+
+template <class Change>
+void BlockCheck::change_views(std::uint32_t warp, std::uint32_t lanes, Change change) {
+  while (lanes != 0) {
+    const ViewPtr old = view(warp, std::countr_zero(lanes));
+    std::uint32_t same = 0;
+    for (std::uint32_t left = lanes; left != 0; left &= left - 1)
+      if (const int lane = std::countr_zero(left); view(warp, lane) == old) same |= 1u << lane;
+    auto changed = std::make_shared<View>(*old);
+    change(*changed, same);
+    set_view(warp, same, std::move(changed));
+    lanes &= ~same;
+  }
+}
+
+/// What `lanes` have done so far, as others learn of it.
+void BlockCheck::note_own(View& view, std::uint32_t warp, std::uint32_t lanes) const {
+  if (is_whole(warp, lanes)) {
+    view.known[warp] = x_now;
+    return;
+  }
+  for (; lanes != 0; lanes &= lanes - 1)
+    raise(view.threads, warp << 5 | static_cast<std::uint32_t>(std::countr_zero(lanes)), x_now);
+}
+
+ClockPtr BlockCheck::clock_of(const View& view, std::uint32_t warp, std::uint32_t lanes) const {
+  View mine = view;
+  note_own(mine, warp, lanes);
+  auto clock = std::make_shared<Clock>(*mine.outside);
+  const auto warps = static_cast<std::ptrdiff_t>(x_warps.size());
+  const std::uint32_t all = *std::min_element(mine.known.begin(), mine.known.begin() + warps);
+  if (all != 0) raise(clock->blocks, x_block, all);
+  for (std::uint32_t agent = 0; agent < kAgents; ++agent)
+    if (mine.known[agent] > (agent < kWarps ? all : 0))
+      raise(clock->warps, x_block * kAgents + agent, mine.known[agent]);
+  for (const Known& each : mine.threads)
+    if (each.time > mine.known[each.key >> 5]) raise(clock->threads, x_block << 11 | each.key, each.time);
+  return clock;
+}
+
+void BlockCheck::fence(std::uint32_t warp, std::uint32_t lanes, Scope scope, std::uint32_t place) {
+  const PlaceId id = x_grid->place(place);
+  change_views(warp, lanes, [&](View& view, std::uint32_t same) {
+    for (const RecordPtr& each : std::exchange(view.observed, {})) take(view, *each, scope, Missed::Why::fence_scope, id);
+    view.fenced[static_cast<std::size_t>(scope)] = clock_of(view, warp, same);
+  });
+  tick();
+}
+
+void BlockCheck::warp_sync(std::uint32_t warp, std::uint32_t lanes) {
+  auto all = std::make_shared<View>(*view(warp, std::countr_zero(lanes)));
+  for (std::uint32_t left = lanes; left != 0; left &= left - 1)
+    if (const ViewPtr& other = view(warp, std::countr_zero(left)); other != view(warp, std::countr_zero(lanes)))
+      all->join(*other);
+  note_own(*all, warp, lanes);
+  set_view(warp, lanes, std::move(all));
+  tick();
+}
+
+void BlockCheck::arrive(std::uint32_t barrier, std::uint32_t warp, std::uint32_t lanes) {
+  Barrier& its = x_barriers[barrier];
+  if (!its.joined) its.joined.emplace(x_exited);
+  const View* last = nullptr;
+  for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+    const View* const each = view(warp, std::countr_zero(left)).get();
+    if (each != last) its.joined->join(*each);
+    last = each;
+  }
+  note_own(*its.joined, warp, lanes);
+  tick();
+}
+
+void BlockCheck::leave(std::uint32_t barrier, std::uint32_t warp, std::uint32_t lanes) {
+  Barrier& its = x_barriers[barrier];
+  if (!its.shared) {
+    its.joined->join(x_exited);
+    std::erase_if(its.joined->threads,
+                  [&](const Known& each) { return each.time <= its.joined->known[each.key >> 5]; });
+    its.shared = std::make_shared<View>(*its.joined);
+  }
+  set_view(warp, lanes, its.shared);
+}
+
+void BlockCheck::reset(std::uint32_t barrier) { x_barriers[barrier] = {}; }
+
+void BlockCheck::exit(std::uint32_t warp, std::uint32_t lanes) {
+  for (std::uint32_t left = lanes; left != 0; left &= left - 1)
+    x_exited.join(*view(warp, std::countr_zero(left)));
+  note_own(x_exited, warp, lanes);
+  x_warps[warp].live &= ~lanes;
+  tick();
+}
+
+void BlockCheck::join(std::uint32_t warp, std::uint32_t lanes, const ClockPtr& clock) {
+  change_views(warp, lanes, [&](View& view, std::uint32_t) { view.join(clock, x_block); });
+}
+
+void BlockCheck::finish() { x_grid->end(x_exited.outside); }
+
+void BlockCheck::miss(const Missed& missed) {
+  constexpr std::size_t kMost = 32;
+  if (std::find(x_missed.begin(), x_missed.end(), missed) != x_missed.end()) return;
+  if (x_missed.size() == kMost) x_missed.erase(x_missed.begin());
+  x_missed.push_back(missed);
+}
+
+void BlockCheck::take(View& view, const Record& record, Scope scope, Missed::Why narrow, PlaceId place) {
+  const std::uint32_t writer = block_of(record.writer);
+  if (!includes(scope, x_block, writer))
+    return miss({.why = narrow, .block = writer, .scope = scope, .write = record.place, .read = place});
+  if (!includes(record.scope, writer, x_block))
+    return miss({Missed::Why::release_scope, writer, record.scope, record.place, place});
+  if (record.releases.empty())
+    miss({.why = Missed::Why::no_release, .block = writer, .scope = record.scope, .write = record.place, .read = place});
+  for (const Record::Release& each : record.releases) {
+    if (includes(each.scope, block_of(each.releaser), x_block))
+      view.join(each.clock, x_block);
+    else
+      miss({Missed::Why::release_scope, block_of(each.releaser), each.scope, record.place, place});
+  }
+}
+
+void BlockCheck::acquire(const Access& access, const RecordPtr& record, int lane, PlaceId place) {
+  const View& mine = *view(access.warp, lane);
+  if (acquires(access.order)) {
+    RecordPtr& last = x_warps[access.warp].acquired[static_cast<std::size_t>(lane)];
+    if (last == record) return;
+    last = record;
+    View next = mine;
+    take(next, *record, access.scope, Missed::Why::acquire_scope, place);
+    set_view(access.warp, 1u << lane, std::make_shared<View>(std::move(next)));
+  } else if (!mine.observes(record) && includes(access.scope, x_block, block_of(record->writer))) {
+    constexpr std::size_t kMostObserved = 64;
+    auto next = std::make_shared<View>(mine);
+    if (next->observed.size() == kMostObserved) next->observed.erase(next->observed.begin());
+    next->observed.push_back(record);
+    set_view(access.warp, 1u << lane, std::move(next));
+  }
+}
+
+Record BlockCheck::release(const Access& access, const RecordPtr& before, int lane, PlaceId place) {
+  Record record;
+  const Thread me = thread_of(x_block, access.warp, static_cast<std::uint32_t>(lane));
+  if (before && access.kind == Access::Kind::update && includes(before->scope, block_of(before->writer), x_block) &&
+      includes(access.scope, x_block, block_of(before->writer)))
+    record.releases = before->releases;
+  record.writer = me;
+  record.scope = access.scope;
+  record.place = place;
+  const View& mine = *view(access.warp, lane);
+  if (releases(access.order)) record.add({access.scope, me, clock_of(mine, access.warp, 1u << lane)});
+  for (std::size_t scope = 0; scope < kScopes; ++scope)
+    if (mine.fenced[scope]) record.add({static_cast<Scope>(scope), me, mine.fenced[scope]});
+  return record;
+}
+
+BlockCheck::Strong::Strong(BlockCheck& check, const Access& access, Shadow* shadow, std::uint64_t offset, int lane)
+    : x_check(check), x_access(access), x_shadow(shadow), x_offset(offset), x_lane(lane) {
+  if (shadow != nullptr) x_lock.emplace(check.x_ledger, shadow->owner(), offset);
+}
+
+BlockCheck::Strong::~Strong() {
+  const PlaceId place = x_check.x_grid->place(x_access.place);
+  RecordPtr before;
+  Cell* const cell = x_shadow == nullptr || x_shadow->cells() == nullptr ? nullptr : x_shadow->cells() + x_offset / kGranule;
+  if (cell != nullptr && cell->record != 0) before = x_check.checker().record(cell->record);
+  if (x_shadow == nullptr)
+    if (const auto found = x_check.x_shared_records.find(x_offset); found != x_check.x_shared_records.end())
+      before = found->second;
+  if (before && x_access.kind != Access::Kind::write) x_check.acquire(x_access, before, x_lane, place);
+  if (cell != nullptr) x_check.touch(x_access, *x_shadow, x_lane, x_offset);
+  if (x_shadow == nullptr) x_check.touch_shared(x_access, x_lane, x_offset);
+  if (x_access.reads()) return;
+  const Record record = x_check.release(x_access, before, x_lane, place);
+  if (cell != nullptr) cell->record = x_check.checker().keep(record);
+  if (x_shadow == nullptr) x_check.x_shared_records[x_offset] = std::make_shared<Record>(record);
+  if (releases(x_access.order)) x_check.tick();
+}
+
+}  // namespace pkb::virtual_gpu::check

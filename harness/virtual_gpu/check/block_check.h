@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "harness/virtual_gpu/check/checker.h"
+#include "harness/virtual_gpu/check/shared_shadow.h"
+#include "harness/virtual_gpu/check/view.h"
+
+namespace pkb::virtual_gpu::check {
+
+enum class Order : std::uint8_t { weak, relaxed, acquire, release, acq_rel };
+constexpr bool acquires(Order order) { return order == Order::acquire || order == Order::acq_rel; }
+constexpr bool releases(Order order) { return order == Order::release || order == Order::acq_rel; }
+
+/// A memory instruction of a warp.
+struct Access {
+  enum class Kind : std::uint8_t {
+    read,
+    peek,   ///< a read of something that need not be initialised, as when a tile reaches beyond its matrix
+    write,
+    update, ///< an atomic read and write
+  };
+  Kind kind = Kind::read;
+  Order order = Order::weak;
+  Scope scope = Scope::cta;
+  std::uint32_t warp = 0;
+  std::uint32_t place = 0;  ///< index into Kernel::places
+  std::uint32_t bytes = 0;  ///< of each lane
+
+  bool reads() const { return kind == Kind::read || kind == Kind::peek; }
+  bool is_strong() const { return order != Order::weak; }
+};
+
+/// The checks of one block. Used by one host thread at a time.
+class BlockCheck {
+ public:
+  BlockCheck(std::shared_ptr<Grid> grid, std::uint64_t linear_index, std::uint32_t threads,
+             std::uint64_t shared_bytes);
+
+  /// Lanes of `mask` access `shadow` at their offsets.
+  void global(const Access& access, Shadow& shadow, std::uint32_t mask, const std::uint64_t* offsets);
+  void shared(const Access& access, std::uint32_t mask, const std::uint64_t* offsets);
+  /// One thread accesses a long stretch.
+  void stretch(const Access& access, Shadow& shadow, int lane, std::uint64_t offset, std::uint64_t bytes);
+
+  /// Brackets a strong access by one lane, so that its value and what it says about order belong together.
+  class Strong {
+   public:
+    Strong(BlockCheck& check, const Access& access, Shadow* shadow, std::uint64_t offset, int lane);
+    ~Strong();
+    Strong(const Strong&) = delete;
+    Strong& operator=(const Strong&) = delete;
+    /// An update that has left memory as it was, such as a failed compare and swap.
+    void only_read() { x_access.kind = Access::Kind::read; }
+
+   private:
+    BlockCheck& x_check;
+    Access x_access;
+    Shadow* x_shadow;  ///< null: shared memory
+    std::uint64_t x_offset;
+    int x_lane;
+    std::optional<Ledger::Lock> x_lock;
+  };
+
+  void fence(std::uint32_t warp, std::uint32_t lanes, Scope scope, std::uint32_t place);
+  void warp_sync(std::uint32_t warp, std::uint32_t lanes);
+  /// The two halves of a block barrier.
+  void arrive(std::uint32_t barrier, std::uint32_t warp, std::uint32_t lanes);
+  void leave(std::uint32_t barrier, std::uint32_t warp, std::uint32_t lanes);
+  /// All have left it.
+  void reset(std::uint32_t barrier);
+  void exit(std::uint32_t warp, std::uint32_t lanes);
+  /// The dependent launch's wait: everything before the launch is known from now on.
+  void join(std::uint32_t warp, std::uint32_t lanes, const ClockPtr& clock);
+  /// All threads have exited.
+  void finish();
+
+  Checker& checker() { return x_grid->checker(); }
+
+ private:
+  struct Warp {
+    ViewPtr common;
+    std::unique_ptr<std::array<ViewPtr, 32>> lanes;  ///< while they differ
+    std::uint32_t live = 0;
+    std::array<RecordPtr, 32> acquired;  ///< by each lane, the last: pollers read the same again and again
+  };
+  struct Barrier {
+    std::optional<View> joined;
+    ViewPtr shared;  ///< `joined`, once the barrier is complete
+  };
+  /// Why an edge that someone may have meant does not exist.
+  struct Missed {
+    enum class Why : std::uint8_t { no_release, release_scope, acquire_scope, fence_scope };
+    Why why = Why::no_release;
+    std::uint32_t block = 0;  ///< of the writer
+    Scope scope = Scope::cta;
+    PlaceId write = 0, read = 0;
+    bool operator==(const Missed&) const = default;
+  };
+
+  std::uint32_t now() const { return x_now; }
+  void tick();
+  const ViewPtr& view(std::uint32_t warp, int lane) const;
+  void set_view(std::uint32_t warp, std::uint32_t lanes, ViewPtr view);
+  /// Calls `change` on each view that `lanes` have and gives them the result.
+  template <class Change>
+  void change_views(std::uint32_t warp, std::uint32_t lanes, Change change);
+  bool is_whole(std::uint32_t warp, std::uint32_t lanes) const;
+  void note_own(View& view, std::uint32_t warp, std::uint32_t lanes) const;
+  ClockPtr clock_of(const View& view, std::uint32_t warp, std::uint32_t lanes) const;
+
+  bool ordered(const View& view, Thread me, Stamp stamp);
+  void touch(const Access& access, Shadow& shadow, int lane, std::uint64_t offset);
+  void touch_cell(Shadow& shadow, Cell& cell, Stamp stamp, PlaceId place, const View& view, std::uint64_t offset);
+  void check_others(Shadow& shadow, Cell& cell, Stamp stamp, PlaceId place, const View& view, std::uint64_t offset);
+  void note_other(Cell& cell, Stamp stamp, PlaceId place, const View& view);
+  void touch_shared(const Access& access, int lane, std::uint64_t offset);
+
+  void acquire(const Access& access, const RecordPtr& record, int lane, PlaceId place);
+  Record release(const Access& access, const RecordPtr& before, int lane, PlaceId place);
+  /// Joins what `record` says to readers within `scope`; false when a release did not reach.
+  void take(View& view, const Record& record, Scope scope, Missed::Why narrow, PlaceId place);
+  void miss(const Missed& missed);
+
+  void conflict(const std::string& memory, std::uint64_t offset, bool shared, Stamp mine, PlaceId place, Stamp other,
+                PlaceId other_place, const View& view);
+  std::string cause(Stamp mine, Stamp other, bool shared, const View& view) const;
+  void uninitialised(const std::string& memory, std::uint64_t offset, Thread thread, std::uint32_t bytes, PlaceId place);
+
+  std::shared_ptr<Grid> x_grid;
+  Ledger& x_ledger;
+  std::uint32_t x_block, x_now = 1;
+  std::vector<Warp> x_warps;
+  std::vector<Barrier> x_barriers;
+  View x_exited;
+  SharedShadow x_shared;
+  std::unordered_map<std::uint64_t, RecordPtr> x_shared_records;  ///< by offset
+  std::vector<Missed> x_missed;
+  std::uint64_t x_known_moment = 0;  ///< of another agent, which the view below knows entirely
+  const View* x_known_by = nullptr;
+};
+
+}  // namespace pkb::virtual_gpu::check

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "harness/virtual_gpu/check/record.h"
+#include "harness/virtual_gpu/check/shadow.h"
+#include "harness/virtual_gpu/exec/exec.h"
+
+namespace pkb::virtual_gpu::check {
+
+class Checker;
+
+/// A launch under observation, or a copy, which is a launch of one thread.
+class Grid {
+ public:
+  Grid(Checker& checker, const Launch& launch, std::uint32_t first, ClockPtr start);
+
+  Checker& checker() const { return x_checker; }
+  std::uint32_t first() const { return x_first; }
+  const ClockPtr& start() const { return x_start; }
+  /// A block has ended, knowing `outside`.
+  void end(const ClockPtr& outside);
+  /// What happens after all of it knows. Once all blocks have ended.
+  ClockPtr finish();
+  PlaceId place(std::uint32_t index);
+
+ private:
+  Checker& x_checker;
+  std::shared_ptr<const Kernel> x_kernel;
+  std::uint32_t x_first, x_count;
+  ClockPtr x_start;
+  std::mutex x_mutex;
+  ClockPtr x_end;
+  std::vector<std::atomic<PlaceId>>* x_places;
+};
+
+/// The checks of one process's device.
+class Checker {
+ public:
+  /// `report` is called for every finding, at most once for the same two places.
+  Checker(std::vector<std::byte*> ledger_parts, int rank, std::function<void(Fault)> report);
+
+  Ledger& ledger() { return x_ledger; }
+  int rank() const { return x_ledger.rank(); }
+
+  /// Between `begin_run` and `end_run` accesses are recorded and compared.
+  void begin_run();
+  void end_run();
+  bool is_running() const { return x_running; }
+
+  /// Null when nothing is recorded.
+  std::shared_ptr<Grid> begin(const Launch& launch, const ClockPtr& start);
+  struct Touch {
+    Shadow* shadow = nullptr;
+    std::uint64_t offset = 0, bytes = 0;
+    bool writes = false;
+  };
+  /// Work of the device itself. What happens after it knows.
+  ClockPtr device_work(const std::string& name, const std::vector<Touch>& touches, const ClockPtr& start);
+
+  /// Memory whose accesses are forgotten between runs.
+  void add(const std::shared_ptr<Shadow>& shadow);
+
+  /// Looks for writes to this rank's tensors that its own work, whose end knows `end`, did not wait for. While no
+  /// rank runs anything.
+  void review(const ClockPtr& end);
+  /// Forgets the run.
+  void clear();
+
+  RecordPtr record(Ref ref);
+  Ref keep(const Record& record);
+  std::vector<std::atomic<PlaceId>>* places(const std::shared_ptr<const Kernel>& kernel);
+  PlaceId add_place(const Kernel& kernel, std::uint32_t index);
+
+  /// False when it was reported before.
+  bool report(Fault::Kind kind, PlaceId a, PlaceId b, const std::function<Fault()>& fault);
+
+ private:
+  Ref keep(const ClockPtr& clock);
+
+  Ledger x_ledger;
+  const std::function<void(Fault)> x_report;
+  std::atomic<bool> x_running = false;
+  std::mutex x_mutex;
+  std::vector<std::weak_ptr<Shadow>> x_shadows;
+  std::unordered_map<Ref, RecordPtr> x_records;
+  std::unordered_map<Ref, ClockPtr> x_clocks;
+  std::unordered_map<ClockPtr, Ref> x_kept;
+  struct Places {
+    std::shared_ptr<const Kernel> kernel;
+    std::vector<std::atomic<PlaceId>> ids;
+  };
+  std::unordered_map<const Kernel*, std::unique_ptr<Places>> x_places;
+  std::set<std::tuple<Fault::Kind, PlaceId, PlaceId>> x_reported;
+};
+
+}  // namespace pkb::virtual_gpu::check

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/virtual_gpu/check/ledger.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace pkb::virtual_gpu::check {
+namespace {
+
+constexpr std::uint32_t kLaunches = 8192, kPlaces = 32768, kLocks = 4096;
+constexpr int kPlaceBits = 20;         // of a PlaceId, below the rank
+constexpr int kUnit = 4;               // words a Ref counts in
+constexpr int kRefBits = 32 - kRankBits;
+
+std::string_view text_of(const char* text, std::size_t size) { return {text, ::strnlen(text, size)}; }
+
+}  // namespace
+
+struct Ledger::Part {
+  std::atomic<std::uint32_t> stopped;
+  std::atomic<std::uint32_t> blocks, launches, places;
+  std::atomic<std::uint64_t> used;  // units of the words below, the first being no Ref
+  char why[256];
+  std::atomic<std::uint32_t> locks[kLocks];
+  Launch launch[kLaunches];
+  Place place[kPlaces];
+  std::uint32_t words[];
+
+  static constexpr std::uint64_t units() {
+    return std::min<std::uint64_t>((kBytes - sizeof(Part)) / (kUnit * sizeof(std::uint32_t)),
+                                   std::uint64_t{1} << kRefBits);
+  }
+};
+
+Ledger::Ledger(std::vector<std::byte*> parts, int rank) : x_parts(std::move(parts)), x_rank(rank) {}
+
+Ledger::Part& Ledger::own() const { return part(x_rank); }
+
+void Ledger::clear() {
+  Part& mine = own();
+  mine.stopped = mine.blocks = mine.launches = 0;
+  // The pages go back to the system: a run that recorded much must not weigh on the next.
+  const auto page = reinterpret_cast<std::uintptr_t>(mine.words) / 4096 * 4096 + 4096;
+  const std::uint64_t end = reinterpret_cast<std::uintptr_t>(mine.words) + mine.used * kUnit * 4;
+  mine.used = 0;
+  std::memset(mine.words, 0, page - reinterpret_cast<std::uintptr_t>(mine.words));
+  if (end > page) ::madvise(reinterpret_cast<void*>(page), end - page, MADV_REMOVE);
+}
+
+void Ledger::stop(std::string_view why) {
+  Part& mine = own();
+  if (mine.stopped.exchange(1) != 0) return;
+  const std::size_t length = std::min(why.size(), sizeof mine.why - 1);
+  std::memcpy(mine.why, why.data(), length);
+  mine.why[length] = 0;
+}
+
+bool Ledger::stopped() const {
+  for (int rank = 0; rank < ranks(); ++rank)
+    if (part(rank).stopped.load(std::memory_order_relaxed) != 0) return true;
+  return false;
+}
+
+std::string Ledger::why_stopped() const {
+  for (int rank = 0; rank < ranks(); ++rank)
+    if (part(rank).stopped != 0) return std::string(text_of(part(rank).why, sizeof part(rank).why));
+  return {};
+}
+
+std::optional<std::uint32_t> Ledger::add_launch(Launch launch, std::uint64_t blocks) {
+  Part& mine = own();
+  const std::uint32_t first = mine.blocks;
+  if (mine.launches >= kLaunches || blocks > kBlocksPerRank - first) {
+    stop("more launches or blocks in one run than race checking can number");
+    return std::nullopt;
+  }
+  const std::uint32_t base = static_cast<std::uint32_t>(x_rank) * kBlocksPerRank;
+  launch.first = base + first;
+  launch.end = launch.first + static_cast<std::uint32_t>(blocks);
+  mine.launch[mine.launches] = launch;
+  mine.blocks = first + static_cast<std::uint32_t>(blocks);
+  mine.launches.fetch_add(1, std::memory_order_release);
+  return launch.first;
+}
+
+std::optional<Ledger::Launch> Ledger::launch_of(std::uint32_t block) const {
+  const std::uint32_t rank = rank_of(block);
+  if (rank >= static_cast<std::uint32_t>(ranks())) return std::nullopt;
+  const Part& its = part(static_cast<int>(rank));
+  const std::uint32_t count = std::min(its.launches.load(std::memory_order_acquire), kLaunches);
+  const auto found = std::upper_bound(its.launch, its.launch + count, block,
+                                      [](std::uint32_t at, const Launch& launch) { return at < launch.end; });
+  if (found == its.launch + count || found->first > block) return std::nullopt;
+  Launch launch = *found;
+  launch.name[sizeof launch.name - 1] = 0;
+  return launch;
+}
+
+PlaceId Ledger::add_place(const Place& place) {
+  Part& mine = own();
+  const std::uint32_t index = mine.places;
+  if (index + 1 >= kPlaces) return 0;
+  mine.place[index + 1] = place;
+  mine.places.fetch_add(1, std::memory_order_release);
+  return static_cast<std::uint32_t>(x_rank) << kPlaceBits | (index + 1);
+}
+
+std::optional<Ledger::Place> Ledger::place(PlaceId id) const {
+  const std::uint32_t rank = id >> kPlaceBits, index = id & ((1u << kPlaceBits) - 1);
+  if (rank >= static_cast<std::uint32_t>(ranks()) || index == 0 || index >= kPlaces) return std::nullopt;
+  Place place = part(static_cast<int>(rank)).place[index];
+  place.file[sizeof place.file - 1] = place.opcode[sizeof place.opcode - 1] = 0;
+  return place;
+}
+
+Ref Ledger::keep(std::span<const std::uint32_t> words) {
+  Part& mine = own();
+  const std::uint64_t units = (words.size() + 1 + kUnit - 1) / kUnit;
+  const std::uint64_t first = mine.used.fetch_add(units) + 1;
+  if (first + units > Part::units()) {
+    stop("more synchronisation in one run than race checking has memory for");
+    return 0;
+  }
+  std::uint32_t* const to = mine.words + first * kUnit;
+  to[0] = static_cast<std::uint32_t>(words.size());
+  std::copy(words.begin(), words.end(), to + 1);
+  return static_cast<std::uint32_t>(x_rank) << kRefBits | static_cast<std::uint32_t>(first);
+}
+
+std::span<std::uint32_t> Ledger::words(Ref ref) {
+  const std::uint32_t rank = ref >> kRefBits;
+  const std::uint64_t first = ref & ((1u << kRefBits) - 1);
+  if (rank >= static_cast<std::uint32_t>(ranks()) || first == 0 || first >= Part::units()) return {};
+  std::uint32_t* const at = part(static_cast<int>(rank)).words + first * kUnit;
+  if (at[0] > (Part::units() - first) * kUnit - 1) return {};
+  return {at + 1, at[0]};
+}
+
+std::span<const std::uint32_t> Ledger::words(Ref ref) const { return const_cast<Ledger*>(this)->words(ref); }
+
+Ledger::Lock::Lock(const Ledger& ledger, int owner, std::uint64_t offset) {
+  const std::uint64_t stretch = offset >> kLockShift;
+  x_word = &ledger.part(owner).locks[(stretch * 0x9e3779b97f4a7c15) >> 52];
+  for (int tries = 0; x_word->exchange(1, std::memory_order_acquire) != 0;)
+    if (++tries % 64 == 0) ::sched_yield();
+}
+
+}  // namespace pkb::virtual_gpu::check
