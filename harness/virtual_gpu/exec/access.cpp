@@ -20,6 +20,11 @@ void store_one(std::byte* to, T value) {
   __atomic_store_n(reinterpret_cast<T*>(to), value, __ATOMIC_RELEASE);
 }
 
+/// Neither its order nor anything about it has to be checked.
+bool is_simple(Warp& warp, const Instruction& in) {
+  return !Ordering::of(in).is_strong() && warp.block().check() == nullptr;
+}
+
 /// Whether lane i's address is the first's plus i * step. The vector of differences is folded by hand: a
 /// reduction to one element costs more than all the rest.
 template <class A, A step>
@@ -57,6 +62,7 @@ template <class Space, class T, class Register>
     const int lane = std::countr_zero(left);
     const std::byte* from = access(warp, in, lane, sizeof(T), Access::read);
     if (from == nullptr) return;
+    const StrongAccess bracket(warp, in, Space::kSpace, lane, access.address(lane), sizeof(T), check::Access::Kind::read);
     d[lane] = extend<T, Register>(load_one<T>(from));
   }
 }
@@ -66,7 +72,7 @@ void load(Warp& warp, const Instruction& in) {
   using Address = typename Space::Address;
   const Address* addresses = warp.at<Address>(in.a);
   Register* d = warp.at<Register>(in.d);
-  if (warp.mask() == kAllLanes && (in.flags & kStrong) == 0) {
+  if (warp.mask() == kAllLanes && is_simple(warp, in)) {
     const Address first = static_cast<Address>(addresses[0] + in.immediate);
     const Address step = static_cast<Address>(addresses[1] - addresses[0]);
     if (first % sizeof(T) == 0) {
@@ -101,6 +107,7 @@ void load_vector(Warp& warp, const Instruction& in) {
     const int lane = std::countr_zero(left);
     const std::byte* from = access(warp, in, lane, bytes, Access::read);
     if (from == nullptr) return;
+    const StrongAccess bracket(warp, in, Space::kSpace, lane, access.address(lane), bytes, check::Access::Kind::read);
     for (std::uint32_t i = 0; i < in.count; ++i)
       warp.at<Register>(offsets[i])[lane] = extend<T, Register>(load_one<T>(from + i * sizeof(T)));
   }
@@ -114,6 +121,7 @@ template <class Space, class T, class Register>
     const int lane = std::countr_zero(left);
     std::byte* to = access(warp, in, lane, sizeof(T), Access::write);
     if (to == nullptr) return;
+    const StrongAccess bracket(warp, in, Space::kSpace, lane, access.address(lane), sizeof(T), check::Access::Kind::write);
     store_one<T>(to, static_cast<T>(values[lane]));
   }
 }
@@ -124,7 +132,7 @@ void store(Warp& warp, const Instruction& in) {
   const Address* addresses = warp.at<Address>(in.a);
   const Register* values = warp.at<Register>(in.b);
   warp.progress();
-  if (warp.mask() == kAllLanes && (in.flags & kStrong) == 0) {
+  if (warp.mask() == kAllLanes && is_simple(warp, in)) {
     const Address first = static_cast<Address>(addresses[0] + in.immediate);
     const Address step = static_cast<Address>(addresses[1] - addresses[0]);
     if (first % sizeof(T) == 0 && step == sizeof(T) && in_steps<Address, sizeof(T)>(addresses)) {
@@ -150,6 +158,7 @@ void store_vector(Warp& warp, const Instruction& in) {
     const int lane = std::countr_zero(left);
     std::byte* to = access(warp, in, lane, bytes, Access::write);
     if (to == nullptr) return;
+    const StrongAccess bracket(warp, in, Space::kSpace, lane, access.address(lane), bytes, check::Access::Kind::write);
     for (std::uint32_t i = 0; i < in.count; ++i)
       store_one<T>(to + i * sizeof(T), static_cast<T>(warp.at<Register>(offsets[i])[lane]));
   }
@@ -272,7 +281,7 @@ constexpr std::array<std::string_view, 3> kVectors = {"v2", "v4", "v8"};
 
 void build_load(Decoder& decoder, const ptx::Statement& statement, const Entry&) {
   Modifiers modifiers(statement.opcode);
-  const bool strong = take_ordering(modifiers);
+  const Ordering ordering = take_ordering(modifiers);
   if (statement.operands.size() < 2) throw Unsupported{statement.opcode};
   const ptx::Operand &to = statement.operands[0], &from = statement.operands[1];
   const bool vector = modifiers.take_any(kVectors) >= 0;
@@ -306,13 +315,13 @@ void build_load(Decoder& decoder, const ptx::Statement& statement, const Entry&)
   in.d = offsets.at(0);
   in.e = list;
   in.count = static_cast<std::uint16_t>(offsets.size());
-  in.flags = strong ? kStrong : 0;
+  in.flags = ordering.flags();
   in.target = static_cast<std::int32_t>(decoder.kernel().memory_accesses++);
 }
 
 void build_store(Decoder& decoder, const ptx::Statement& statement, const Entry&) {
   Modifiers modifiers(statement.opcode);
-  const bool strong = take_ordering(modifiers);
+  const Ordering ordering = take_ordering(modifiers);
   if (statement.operands.size() < 2) throw Unsupported{statement.opcode};
   const ptx::Operand& from = statement.operands[1];
   const bool vector = modifiers.take_any(kVectors) >= 0;
@@ -333,7 +342,7 @@ void build_store(Decoder& decoder, const ptx::Statement& statement, const Entry&
   in.b = offsets.at(0);
   in.e = list;
   in.count = static_cast<std::uint16_t>(offsets.size());
-  in.flags = strong ? kStrong : 0;
+  in.flags = ordering.flags();
   in.target = static_cast<std::int32_t>(decoder.kernel().memory_accesses++);
 }
 

@@ -89,7 +89,7 @@ T update(T* at, T b) {
   }
 }
 
-// d: old value, a: address, b: operand. `flags` is not used: every atomic acquires and releases.
+// d: old value, a: address, b: operand. To the host every atomic acquires and releases.
 template <class Space, class T, T (*f)(T, T)>
 void atomic(Warp& warp, const Instruction& in) {
   const Accesses<Space> access(warp, in, sizeof(T), Access::write);
@@ -100,6 +100,7 @@ void atomic(Warp& warp, const Instruction& in) {
     const int lane = std::countr_zero(left);
     std::byte* at = access(warp, in, lane, sizeof(T), Access::write);
     if (at == nullptr) return;
+    const StrongAccess strong(warp, in, Space::kSpace, lane, access.address(lane), sizeof(T), check::Access::Kind::update);
     const T old = update<T, f>(reinterpret_cast<T*>(at), b[lane]);
     changed |= std::bit_cast<Bits<T>>(old) != std::bit_cast<Bits<T>>(f(old, b[lane]));
     d[lane] = stored<T>(old);
@@ -118,9 +119,11 @@ void compare_and_swap(Warp& warp, const Instruction& in) {
     const int lane = std::countr_zero(left);
     std::byte* at = access(warp, in, lane, sizeof(T), Access::write);
     if (at == nullptr) return;
+    StrongAccess strong(warp, in, Space::kSpace, lane, access.address(lane), sizeof(T), check::Access::Kind::update);
     T old = expected[lane];
     const bool swapped = __atomic_compare_exchange_n(reinterpret_cast<T*>(at), &old, wanted[lane], false,
                                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    if (!swapped) strong.only_read();
     changed |= swapped && wanted[lane] != old;
     d[lane] = old;
   }
@@ -139,6 +142,8 @@ void atomic_vector(Warp& warp, const Instruction& in) {
     const int lane = std::countr_zero(left);
     std::byte* at = access(warp, in, lane, bytes, Access::write);
     if (at == nullptr) return;
+    const StrongAccess strong(warp, in, Space::kSpace, lane, access.address(lane), bytes,
+                              check::Access::Kind::update);
     for (u32 i = 0; i < in.count; ++i) {
       const Reader<T> b(warp, sources[i]);
       const T old = update<T, f>(reinterpret_cast<T*>(at + i * sizeof(T)), b[lane]);
@@ -268,7 +273,8 @@ constexpr std::array<std::string_view, 3> kVectors = {"v2", "v4", "v8"};
 void build_atomic(Decoder& decoder, const ptx::Statement& statement, const Entry&) {
   const bool returns = statement.opcode.starts_with("atom");
   Modifiers modifiers(statement.opcode);
-  take_ordering(modifiers);
+  Ordering ordering = take_ordering(modifiers);
+  if (!ordering.is_strong()) ordering.order = check::Order::relaxed;
   modifiers.take("noftz");
   const int which = modifiers.take_any(kNames);
   const bool vector = modifiers.take_any(kVectors) >= 0;
@@ -308,6 +314,7 @@ void build_atomic(Decoder& decoder, const ptx::Statement& statement, const Entry
   in.d = results[0];
   in.e = list;
   in.count = static_cast<std::uint16_t>(sources.size());
+  in.flags = ordering.flags();
   in.target = static_cast<std::int32_t>(decoder.kernel().memory_accesses++);
 }
 

@@ -27,11 +27,20 @@ void barrier(Warp& warp, const Instruction& in) {
 }
 
 void warp_barrier(Warp& warp, const Instruction& in) {
-  warp.gathered(in, warp.at<std::uint32_t>(in.a)[warp.first_lane()]);
+  const std::uint32_t members = warp.at<std::uint32_t>(in.a)[warp.first_lane()];
+  if (!warp.gathered(in, members)) return;
+  if (check::BlockCheck* const check = warp.block().check()) check->warp_sync(warp.index(), warp.mask() & members);
 }
 
-// Ordering between the threads of this process comes with its memory model; other processes need the fence.
-void fence(Warp&, const Instruction&) { std::atomic_thread_fence(std::memory_order_seq_cst); }
+// flags: scope. Ordering between the threads of this process comes with its memory model; other processes need
+// the fence.
+void fence(Warp& warp, const Instruction& in) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (check::BlockCheck* const check = warp.block().check())
+    check->fence(warp.index(), warp.mask(), static_cast<check::Scope>(in.flags), in.place);
+}
+// Order nothing between generic accesses.
+void proxy_fence(Warp&, const Instruction&) { std::atomic_thread_fence(std::memory_order_seq_cst); }
 void nap(Warp& warp, const Instruction&) { warp.idle(); }
 
 void build_barrier(Decoder& decoder, const ptx::Statement& statement, const Entry&) {
@@ -76,6 +85,21 @@ void build_barrier(Decoder& decoder, const ptx::Statement& statement, const Entr
   in.flags = reduction;
 }
 
+// membar{.proxy}.{cta, gl, sys}, fence{.sc, .acq_rel}.scope, fence.proxy..., fence.mbarrier_init...
+void build_fence(Decoder& decoder, const ptx::Statement& statement, const Entry&) {
+  const std::string_view opcode = statement.opcode;
+  const auto has = [&](std::string_view word) { return opcode.find(word) != std::string_view::npos; };
+  if (has(".proxy") || has(".mbarrier_init")) {
+    decoder.emit(proxy_fence);
+    return;
+  }
+  const check::Scope scope = has(".cta")       ? check::Scope::cta
+                             : has(".cluster") ? check::Scope::cluster
+                             : has(".sys")     ? check::Scope::sys
+                                               : check::Scope::gpu;
+  decoder.emit(fence).flags = static_cast<std::uint8_t>(scope);
+}
+
 void build_simple(Decoder& decoder, const ptx::Statement&, const Entry& entry) {
   decoder.emit(entry.handler);
 }
@@ -108,8 +132,8 @@ void finish_barrier(const Fragment& fragment, const Barrier& barrier) {
 void add_barrier(Table& table) {
   table.add_all({{"bar", nullptr, {}, build_barrier},
                  {"barrier", nullptr, {}, build_barrier},
-                 {"membar", fence, {}, build_simple},
-                 {"fence", fence, {}, build_simple},
+                 {"membar", nullptr, {}, build_fence},
+                 {"fence", nullptr, {}, build_fence},
                  {"nanosleep", nap, {}, build_simple}});
 }
 

@@ -42,6 +42,11 @@ BlockState::BlockState(ClusterState& cluster, const Launch& launch, Memory& memo
     const std::uint32_t threads = std::min<std::uint32_t>(x_thread_count - i * kLanes, kLanes);
     x_warps.emplace_back(*this, i, kAllLanes >> (kLanes - threads), x_registers.get() + i * stride);
   }
+  if (launch.check) {
+    const Dim3& at = position.index;
+    const std::uint64_t linear = at.x + launch.grid.x * (at.y + std::uint64_t{launch.grid.y} * at.z);
+    x_check = std::make_unique<check::BlockCheck>(launch.check, linear, x_thread_count, x_shared_bytes);
+  }
   x_copies.reserve(warps);
   for (Warp& warp : x_warps) x_copies.emplace_back(warp);
   for (Barrier& barrier : x_barriers) barrier.lanes.resize(warps);
@@ -103,8 +108,12 @@ std::byte* BlockState::look_up(std::uint32_t slot, std::uint64_t address, std::u
   const auto others =
       static_cast<std::uint32_t>(x_launch.ranks);  // the last counter is for memory of no rank
   const bool known = found->owner >= 0 && found->owner < x_launch.ranks;
-  x_ranges[slot] = {found->base, found->bytes, found->to_host,
-                    known ? static_cast<std::uint32_t>(found->owner) : others, found->constant};
+  x_ranges[slot] = {found->base,
+                    found->bytes,
+                    found->to_host,
+                    known ? static_cast<std::uint32_t>(found->owner) : others,
+                    found->constant,
+                    found->shadow.get()};
   return host_bytes(address, found->to_host);
 }
 
@@ -163,23 +172,30 @@ void BlockState::arrive(Warp& warp, const Instruction& in, const Arrival& arriva
     barrier.holds += static_cast<std::uint32_t>(std::popcount(arrival.predicate & warp.mask()));
   }
   warp.progress();
+  if (x_check) x_check->arrive(arrival.id, warp.index(), warp.mask());
   if (arrival.waits) warp.park(in, Fragment::State::barrier, arrival.id);
   if (complete(barrier)) release(arrival.id);
 }
 
-void BlockState::exited(std::uint32_t lanes) {
+void BlockState::exited(const Warp& warp, std::uint32_t lanes) {
+  if (x_check) x_check->exit(warp.index(), lanes);
   x_live_threads -= static_cast<std::uint32_t>(std::popcount(lanes));
   for (std::uint32_t id = 0; id < kBarriers; ++id)
     if (x_barriers[id].active && complete(x_barriers[id])) release(id);
   if (x_live_threads == 0)
     for (CopyQueue& copies : x_copies) copies.perform_all();
+  if (x_live_threads == 0 && x_check) x_check->finish();
   x_cluster.exited();
 }
 
 void BlockState::release(std::uint32_t id) {
   Barrier& barrier = x_barriers[id];
   for (Warp& warp : x_warps)
-    warp.release(id, [&](const Fragment& fragment) { finish_barrier(fragment, barrier); });
+    warp.release(id, [&](const Fragment& fragment) {
+      finish_barrier(fragment, barrier);
+      if (x_check) x_check->leave(id, warp.index(), fragment.lanes);
+    });
+  if (x_check) x_check->reset(id);
   barrier.active = false;
   barrier.threads = barrier.arrivals = barrier.again = barrier.holds = barrier.reducing = 0;
   std::fill(barrier.lanes.begin(), barrier.lanes.end(), 0u);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/virtual_gpu/check/block_check.h"
 #include "harness/virtual_gpu/exec/async_copy.h"
 #include "harness/virtual_gpu/exec/exec.h"
 #include "harness/virtual_gpu/exec/warp.h"
@@ -79,12 +80,15 @@ class BlockState {
   /// The first fault of its threads, or null.
   const Fault* fault() const { return x_fault ? &*x_fault : nullptr; }
   void raise(Fault fault);
+  /// Null when accesses are not checked beyond bounds.
+  check::BlockCheck* check() { return x_check.get(); }
 
   /// An allocation as an instruction last hit it.
   struct Range {
     std::uint64_t base = 0, bytes = 0, to_host = 0;
     std::uint32_t owner = 0;
     bool constant = false;
+    check::Shadow* shadow = nullptr;
   };
   /// Host address of `bytes` of global memory that lie in one allocation, else null. `slot` is the access's
   /// number in the kernel (Kernel::memory_accesses); it remembers the allocation there.
@@ -100,6 +104,7 @@ class BlockState {
   }
   /// Whose memory the access that was looked up last for `slot` hit, for count_copied().
   std::uint32_t owner(std::uint32_t slot) const { return x_ranges[slot].owner; }
+  const Range& range(std::uint32_t slot) const { return x_ranges[slot]; }
   /// The byte of global memory at `address`, which is read for a message; null where no allocation holds it.
   const std::byte* peek(std::uint64_t address) const {
     const Allocation* found = Memory::find(*x_allocations, address);
@@ -117,7 +122,7 @@ class BlockState {
   };
   void arrive(Warp& warp, const Instruction& in, const Arrival& arrival);
   /// Threads of a warp have exited: barriers may have become complete.
-  void exited(std::uint32_t lanes);
+  void exited(const Warp& warp, std::uint32_t lanes);
 
   /// The four warps that `warp` belongs to. A block's last ones may be fewer.
   Warpgroup& warpgroup(const Warp& warp) { return x_warpgroups[warp.index() / Warpgroup::kWarps]; }
@@ -146,6 +151,7 @@ class BlockState {
   std::uint32_t x_thread_count, x_live_threads;
   std::uint64_t x_shared_bytes;
   AlignedBytes x_shared, x_registers;
+  std::unique_ptr<check::BlockCheck> x_check;
   std::vector<Warp> x_warps;
   std::vector<CopyQueue> x_copies;  ///< by warp
   std::array<Barrier, kBarriers> x_barriers;

@@ -18,6 +18,10 @@
 /// Executes decoded PTX: a warp is 32-wide vectors with an active mask.
 namespace pkb::virtual_gpu {
 
+namespace check {
+class Grid;
+}
+
 inline constexpr int kLanes = 32;
 
 /// Generic addresses of shared and local memory lie in windows that no host mapping can have.
@@ -103,6 +107,7 @@ struct Launch {
   /// Cooperative launches: zeroed global memory for the grid's barrier, which cooperative groups find in
   /// %envreg1 and %envreg2; 0 for other launches.
   std::uint64_t grid_workspace = 0;
+  std::shared_ptr<check::Grid> check;  ///< null: nothing is checked beyond bounds
   std::shared_ptr<const void> owned;  ///< what has to live as long as the launch
 };
 

@@ -11,6 +11,10 @@
 
 namespace pkb::virtual_gpu {
 
+namespace check {
+class Shadow;
+}
+
 /// A contiguous piece of global memory: device addresses, and the bytes behind them in this process.
 struct Allocation {
   std::uint64_t base = 0, bytes = 0;
@@ -18,6 +22,7 @@ struct Allocation {
   int owner = -1;    ///< the rank whose memory it is
   bool constant = false;
   std::uint64_t to_host = 0;  ///< host address minus device address; 0 where both may use the same
+  std::shared_ptr<check::Shadow> shadow;  ///< what is known about the accesses; null: nothing
 };
 
 /// Where this process has the byte at a device address.

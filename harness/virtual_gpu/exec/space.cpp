@@ -68,33 +68,6 @@ std::byte* in_global(Warp& warp, const Instruction& in, int lane, std::uint64_t 
   return nullptr;
 }
 
-enum class Region { global, shared, local, parameters };
-
-/// The region that an address of `space` lies in; `address` becomes one within it.
-Region region_of(ptx::Space space, std::uint64_t& address) {
-  switch (space) {
-    case ptx::Space::generic:
-      for (const auto& [window, region] : {std::pair{kSharedWindow, Region::shared},
-                                           std::pair{kLocalWindow, Region::local},
-                                           std::pair{kParameterWindow, Region::parameters}}) {
-        if (address - window >= kSharedWindow) continue;
-        address -= window;
-        return region;
-      }
-      return Region::global;
-    case ptx::Space::global:
-    case ptx::Space::constant:
-      return Region::global;
-    case ptx::Space::shared:
-      return Region::shared;
-    case ptx::Space::local:
-      return Region::local;
-    case ptx::Space::param:
-      return Region::parameters;
-  }
-  return Region::global;
-}
-
 template <class Slot>
 void add_address(Warp& warp, const Instruction& in) {
   const Slot* base = warp.at<Slot>(in.a);
@@ -104,16 +77,40 @@ void add_address(Warp& warp, const Instruction& in) {
 
 }  // namespace
 
+Where where_is(ptx::Space space, std::uint64_t& address) {
+  switch (space) {
+    case ptx::Space::generic:
+      for (const auto& [window, region] : {std::pair{kSharedWindow, Where::shared},
+                                           std::pair{kLocalWindow, Where::local},
+                                           std::pair{kParameterWindow, Where::parameter}}) {
+        if (address - window >= kSharedWindow) continue;
+        address -= window;
+        return region;
+      }
+      return Where::global;
+    case ptx::Space::global:
+    case ptx::Space::constant:
+      return Where::global;
+    case ptx::Space::shared:
+      return Where::shared;
+    case ptx::Space::local:
+      return Where::local;
+    case ptx::Space::param:
+      return Where::parameter;
+  }
+  return Where::global;
+}
+
 std::byte* lane_range(Warp& warp, const Instruction& in, int lane, ptx::Space space, std::uint64_t address,
                       std::uint64_t bytes, Access access) {
-  switch (region_of(space, address)) {
-    case Region::global:
+  switch (where_is(space, address)) {
+    case Where::global:
       return in_global(warp, in, lane, address, bytes, access);
-    case Region::shared:
+    case Where::shared:
       return in_shared(warp, in, lane, address, bytes, access);
-    case Region::local:
+    case Where::local:
       return in_local(warp, in, lane, address, bytes, access);
-    case Region::parameters:
+    case Where::parameter:
       return in_parameters(warp, in, lane, address, bytes, access);
   }
   return nullptr;
@@ -129,10 +126,10 @@ std::byte* lane_address(Warp& warp, const Instruction& in, int lane, ptx::Space 
   }
   std::byte* found = lane_range(warp, in, lane, space, address, bytes, access);
   if (found == nullptr) return nullptr;
-  const Region region = region_of(space, address);
-  if (region == Region::global)
+  const Where region = where_is(space, address);
+  if (region == Where::global)
     warp.block().count_global(static_cast<std::uint32_t>(in.target), bytes, access == Access::write);
-  else if (region == Region::shared)
+  else if (region == Where::shared)
     warp.block().count_shared(bytes, access == Access::write);
   return found;
 }
@@ -178,16 +175,19 @@ Place take_place(Decoder& decoder, Modifiers& modifiers, const ptx::Operand& ope
   return place;
 }
 
-bool take_ordering(Modifiers& modifiers) {
-  bool strong = false;
-  for (const char* name : {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"})
-    strong |= modifiers.take(name);
+Ordering take_ordering(Modifiers& modifiers) {
+  using check::Order;
+  using check::Scope;
+  static constexpr std::array<std::string_view, 4> kOrders = {"relaxed", "acquire", "release", "acq_rel"};
+  static constexpr std::array<std::string_view, 4> kScopes = {"cta", "cluster", "gpu", "sys"};
+  const int order = modifiers.take_any(kOrders), scope = modifiers.take_any(kScopes);
+  Ordering ordering{order >= 0 ? static_cast<Order>(order + 1) : Order::weak, Scope::gpu};
+  if (scope >= 0) ordering.scope = static_cast<Scope>(scope);
+  // The ISA gives both the meaning of relaxed accesses with system scope.
+  for (const char* name : {"volatile", "mmio"})
+    if (modifiers.take(name)) ordering = {Order::relaxed, Scope::sys};
   modifiers.take("weak");
-  for (const char* name : {"cta",
-                           "cluster",
-                           "gpu",
-                           "sys",
-                           "gl",
+  for (const char* name : {"gl",
                            "nc",
                            "unified",
                            "ca",
@@ -210,7 +210,7 @@ bool take_ordering(Modifiers& modifiers) {
                            "L2::128B",
                            "L2::256B"})
     modifiers.take(name);
-  return strong;
+  return ordering;
 }
 
 }  // namespace pkb::virtual_gpu

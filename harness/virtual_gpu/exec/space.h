@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "harness/virtual_gpu/exec/checks.h"
 #include "harness/virtual_gpu/exec/block.h"
 #include "harness/virtual_gpu/exec/decode.h"
 #include "harness/virtual_gpu/exec/warp.h"
@@ -16,10 +17,11 @@ namespace pkb::virtual_gpu {
 
 enum class Access : std::uint8_t { read, write };
 
-inline constexpr std::uint8_t kStrong = 1;  ///< Instruction::flags: volatile, relaxed, acquire, release...
 
 /// Which space an address belongs to; a generic address by its window.
 enum class Where : std::uint8_t { global, shared, local, parameter };
+/// Makes `address` one within that.
+Where where_is(ptx::Space space, std::uint64_t& address);
 
 /// Host address of one lane's `bytes` bytes, or null after a fault of `warp`. Knows every space and case;
 /// what the fast paths refuse comes here.
@@ -110,6 +112,14 @@ class Accesses {
       x_base = Space::map(warp, in, least, std::uint64_t{most} - least + bytes, access);
     if (x_base != nullptr)
       Space::account(warp, in, least, bytes * static_cast<std::uint64_t>(std::popcount(mask)), access);
+    // What is strong is checked by the StrongAccess that brackets it.
+    x_checks = warp.block().check() != nullptr && !Ordering::of(in).is_strong();
+    if (x_checks && x_base != nullptr) {
+      std::uint64_t addresses[kLanes];
+      for (std::uint32_t left = mask; left != 0; left &= left - 1)
+        addresses[std::countr_zero(left)] = at(std::countr_zero(left));
+      check_lanes(warp, in, Space::kSpace, mask, addresses, static_cast<std::uint32_t>(bytes), kind_of(access), {});
+    }
   }
 
   /// Null after a fault.
@@ -117,15 +127,24 @@ class Accesses {
                         Access access) const {
     if (x_base != nullptr) [[likely]]
       return x_base + (at(lane) - x_first);
-    return lane_address(warp, in, lane, Space::kSpace, at(lane), bytes, access);
+    std::byte* const found = lane_address(warp, in, lane, Space::kSpace, at(lane), bytes, access);
+    if (x_checks && found != nullptr)
+      check_lane(warp, in, Space::kSpace, lane, at(lane), static_cast<std::uint32_t>(bytes), kind_of(access));
+    return found;
   }
 
+  std::uint64_t address(int lane) const { return at(lane); }
+
  private:
+  static check::Access::Kind kind_of(Access access) {
+    return access == Access::write ? check::Access::Kind::write : check::Access::Kind::read;
+  }
   Address at(int lane) const { return static_cast<Address>(x_addresses[lane] + x_immediate); }
 
   const Address* x_addresses;
   Address x_immediate, x_first = 0;
   std::byte* x_base = nullptr;
+  bool x_checks = false;
 };
 
 /// The state space and address of a memory statement's address operand.
@@ -137,8 +156,8 @@ struct Place {
 Place take_place(Decoder& decoder, Modifiers& modifiers, const ptx::Operand& operand);
 /// Where the whole address, base and immediate, stands as 64 bits a lane.
 std::uint32_t effective_address(Decoder& decoder, const Decoder::Address& address);
-/// Takes ordering, scope, cache and prefetch modifiers off; true for a strong access.
-bool take_ordering(Modifiers& modifiers);
+/// Takes ordering, scope, cache and prefetch modifiers off.
+Ordering take_ordering(Modifiers& modifiers);
 
 /// The handler for a space and address width from a template over spaces.
 template <template <class> class Select>

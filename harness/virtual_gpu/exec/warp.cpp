@@ -146,7 +146,7 @@ void Warp::exit() {
   x_mask = 0;
   x_attention = true;
   progress();
-  x_block->exited(lanes);
+  x_block->exited(*this, lanes);
 }
 
 void Warp::enter(Frame* frame, const Instruction* to) {
