@@ -162,6 +162,7 @@ void Engine::finish_if_done(const std::shared_ptr<Grid>& grid) {
   if (grid->running > 0 || (!x_failed && grid->ended < grid->total)) return;
   if (std::erase(x_grids, grid) == 0) return;
   x_counters += grid->counters;
+  if (grid->launch.check) grid->stream->items.front().clock = grid->launch.check->finish();
   complete(grid->stream);
   x_work_changed.notify_all();
 }

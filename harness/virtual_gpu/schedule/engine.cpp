@@ -61,7 +61,7 @@ Point Engine::submit(const StreamPtr& stream, Work work, std::vector<Point> afte
       wait_for(x_legacy);
     }
     if (stream->items.empty()) x_busy.push_back(stream);
-    stream->items.push_back({std::move(work), std::move(after)});
+    stream->items.push_back({std::move(work), std::move(after), false, x_host_clock});
     end = {stream, ++stream->submitted};
     x_promotable = true;
   }
@@ -77,7 +77,10 @@ Point Engine::end_of(const StreamPtr& stream) {
 
 bool Engine::reached(const Point& point) const {
   std::lock_guard lock(x_mutex);
-  return !point.stream || point.stream->done >= point.sequence;
+  if (!point.stream) return true;
+  if (point.stream->done < point.sequence) return false;
+  learn(point.stream->clock_at(point.sequence));
+  return true;
 }
 
 bool Engine::idle(const StreamPtr& stream) const {
@@ -85,7 +88,9 @@ bool Engine::idle(const StreamPtr& stream) const {
   const auto concerns = [&](const StreamPtr& busy) {
     return busy == stream || (stream->kind == Stream::Kind::legacy && busy->kind == Stream::Kind::blocking);
   };
-  return std::ranges::none_of(x_busy, concerns);
+  if (std::ranges::any_of(x_busy, concerns)) return false;
+  learn(stream->clock_at(stream->done));
+  return true;
 }
 
 bool Engine::all_idle() const {
@@ -97,11 +102,14 @@ void Engine::wait(const Point& point) {
   if (!point.stream) return;
   std::unique_lock lock(x_mutex);
   x_work_ended.wait(lock, [&] { return point.stream->done >= point.sequence; });
+  learn(point.stream->clock_at(point.sequence));
 }
 
 void Engine::wait_all() {
   std::unique_lock lock(x_mutex);
   x_work_ended.wait(lock, [&] { return x_busy.empty(); });
+  for (const std::weak_ptr<Stream>& each : x_streams)
+    if (const StreamPtr stream = each.lock()) learn(stream->clock_at(stream->done));
 }
 
 bool Engine::failed() const {
@@ -119,6 +127,23 @@ void Engine::set_seed(std::uint64_t seed) {
   std::lock_guard lock(x_mutex);
   x_seed = seed;
   x_random.seed(seed);
+}
+
+void Engine::set_checker(check::Checker* checker) {
+  std::lock_guard lock(x_mutex);
+  x_checker = checker;
+}
+
+void Engine::forget_clocks() {
+  std::lock_guard lock(x_mutex);
+  x_host_clock = check::empty_clock();
+  for (const std::weak_ptr<Stream>& each : x_streams)
+    if (const StreamPtr stream = each.lock()) stream->clocks.clear();
+}
+
+check::ClockPtr Engine::host_clock() const {
+  std::lock_guard lock(x_mutex);
+  return x_host_clock;
 }
 
 Counters Engine::take_counters() {
@@ -143,8 +168,12 @@ void Engine::promote() {
     const std::vector<StreamPtr> busy = x_busy;
     for (const StreamPtr& stream : busy) {
       if (stream->items.empty() || stream->items.front().started || !ready(stream->items.front())) continue;
-      stream->items.front().started = true;
-      stream->items.front().after.clear();
+      Stream::Item& head = stream->items.front();
+      head.started = true;
+      head.clock = check::joined(head.clock, stream->clock_at(stream->done));
+      for (const Point& point : head.after)
+        head.clock = check::joined(head.clock, point.stream->clock_at(point.sequence));
+      head.after.clear();
       start(stream);
     }
   }
@@ -167,6 +196,7 @@ void Engine::start(const StreamPtr& stream) {
   } else {
     auto grid = std::make_shared<Grid>(std::move(std::get<Launch>(work)), stream, x_options.chip,
                                        x_seed == 0 ? 0 : mix(x_seed, x_launches));
+    if (x_checker != nullptr) grid->launch.check = x_checker->begin(grid->launch, stream->items.front().clock);
     ++x_launches;
     x_status.launched();
     x_grids.push_back(std::move(grid));
@@ -176,6 +206,7 @@ void Engine::start(const StreamPtr& stream) {
 }
 
 void Engine::complete(const StreamPtr& stream) {
+  if (x_checker != nullptr) stream->clocks[stream->done + 1] = stream->items.front().clock;
   stream->items.pop_front();
   ++stream->done;
   if (stream->items.empty()) std::erase(x_busy, stream);
@@ -187,11 +218,15 @@ bool Engine::run_device_work(std::unique_lock<std::mutex>& lock) {
   if (x_device_work.empty()) return false;
   const StreamPtr stream = std::move(x_device_work.front());
   x_device_work.pop_front();
-  const auto run = std::move(std::get<DeviceWork>(stream->items.front().work).run);
+  const DeviceWork work = std::move(std::get<DeviceWork>(stream->items.front().work));
+  check::ClockPtr clock = stream->items.front().clock;
+  check::Checker* const checker = x_checker;
   ++x_running;
   lock.unlock();
-  run();
+  if (checker != nullptr && !work.touches.empty()) clock = checker->device_work(work.name, work.touches, clock);
+  work.run();
   lock.lock();
+  stream->items.front().clock = clock;
   --x_running;
   complete(stream);
   progressed();

@@ -63,6 +63,13 @@ class Engine {
   void recover();
 
   void set_seed(std::uint64_t seed);
+
+  /// From now on work tells `checker` what it accesses. Null: no more.
+  void set_checker(check::Checker* checker);
+  /// Everything so far happens before everything that follows, on all ranks.
+  void forget_clocks();
+  /// What the host knows: the work that it has waited for.
+  check::ClockPtr host_clock() const;
   Counters take_counters();
   /// Instructions of single threads executed so far, plus one for each look.
   std::uint64_t work_done();
@@ -79,6 +86,7 @@ class Engine {
   void promote();
   void start(const StreamPtr& stream);
   void complete(const StreamPtr& stream);
+  void learn(const check::ClockPtr& clock) const { x_host_clock = check::joined(x_host_clock, clock); }
   bool ready(const Stream::Item& item) const;
   bool run_device_work(std::unique_lock<std::mutex>& lock);
   void serve_host_calls();
@@ -122,6 +130,8 @@ class Engine {
   std::uint64_t x_seed = 0, x_launches = 0, x_work_done = 0;
   std::mt19937_64 x_random;
   Counters x_counters;
+  check::Checker* x_checker = nullptr;
+  mutable check::ClockPtr x_host_clock = check::empty_clock();  ///< grows whenever the host asks or waits
   std::vector<std::thread> x_threads;
 };
 

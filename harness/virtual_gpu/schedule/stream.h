@@ -4,10 +4,14 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <memory>
+#include <string>
 #include <variant>
 #include <vector>
 
+#include "harness/virtual_gpu/check/checker.h"
 #include "harness/virtual_gpu/exec/exec.h"
 
 namespace pkb::virtual_gpu {
@@ -24,6 +28,8 @@ struct Point {
 /// Work of the device itself, such as a copy. Empty: only marks a place.
 struct DeviceWork {
   std::function<void()> run;
+  std::string name = {};                             ///< "cudaMemcpyAsync"
+  std::vector<check::Checker::Touch> touches = {};   ///< the device memory it accesses
 };
 /// A function of the application. It may block, so it has a thread of its own.
 struct HostCall {
@@ -42,11 +48,18 @@ struct Stream {
     Work work;
     std::vector<Point> after;
     bool started = false;
+    check::ClockPtr clock = check::empty_clock();  ///< what it knows: first when submitted, then when started, then when done
   };
 
   Kind kind = Kind::blocking;
   std::deque<Item> items;
   std::uint64_t submitted = 0, done = 0;
+  /// What is known behind the item of that number; of the last one up to it where that has none.
+  std::map<std::uint64_t, check::ClockPtr> clocks;
+  check::ClockPtr clock_at(std::uint64_t sequence) const {
+    const auto after = clocks.upper_bound(sequence);
+    return after == clocks.begin() ? check::empty_clock() : std::prev(after)->second;
+  }
 };
 
 }  // namespace pkb::virtual_gpu
