@@ -21,6 +21,7 @@ class Segment {
   Segment& operator=(Segment&& other) noexcept {
     std::swap(x_data, other.x_data);
     std::swap(x_bytes, other.x_bytes);
+    std::swap(x_beside, other.x_beside);
     std::swap(x_fd, other.x_fd);
     std::swap(x_unmap, other.x_unmap);
     return *this;
@@ -30,12 +31,16 @@ class Segment {
   }
 
   std::byte* data() const { return static_cast<std::byte*>(x_data); }  ///< a device pointer
+  /// The cells beside the memory, see Beside; null without.
+  std::byte* beside() const { return x_beside; }
+  void set_beside(std::byte* beside) { x_beside = beside; }
   std::size_t bytes() const { return x_bytes; }                        ///< as asked for, not rounded
   int fd() const { return x_fd.get(); }  ///< of a created segment; -1 of an imported one
 
  private:
   void* x_data = nullptr;
   std::size_t x_bytes = 0;
+  std::byte* x_beside = nullptr;
   FileDescriptor x_fd;
   std::function<void()> x_unmap;
 };
@@ -56,8 +61,12 @@ class Memory {
   virtual void fill(std::byte* to, std::byte value, std::size_t bytes) = 0;
 };
 
+/// What travels with a segment of virtual memory: room for the virtual GPU's notes about accesses, 16 bytes for each
+/// byte. Zeroed, and nothing until it is touched. Who creates and who imports a segment must agree.
+enum class Beside : std::uint8_t { nothing, cells };
+
 /// Memory of virtual GPUs: sealed anonymous files, shared mappings.
-std::unique_ptr<Memory> virtual_memory();
+std::unique_ptr<Memory> virtual_memory(Beside beside = Beside::nothing);
 
 /// Memory of the real GPU `ordinal`: exportable virtual memory management handles.
 /// Makes the device current in the calling thread.

@@ -20,9 +20,11 @@ namespace {
 
 class VirtualMemory final : public Memory {
  public:
+  explicit VirtualMemory(Beside beside) : x_beside(beside) {}
+
   Segment create(std::size_t bytes) override {
     FileDescriptor fd(::memfd_create("pkb-device-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) fail("create", bytes);
+    if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(whole(bytes))) != 0) fail("create", bytes);
     // A process that shrank the file would make its peers die of SIGBUS.
     if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) fail("seal", bytes);
     const int file = fd.get();
@@ -31,10 +33,10 @@ class VirtualMemory final : public Memory {
 
   Segment import(FileDescriptor fd, std::size_t bytes) override {
     struct stat status {};
-    if (::fstat(fd.get(), &status) != 0 || static_cast<std::size_t>(status.st_size) < bytes) {
+    if (::fstat(fd.get(), &status) != 0 || static_cast<std::size_t>(status.st_size) < whole(bytes)) {
       throw EnvironmentError(
           {.where = "virtual device memory",
-           .fault = fmt::format("a peer's segment has {} bytes, not {}", status.st_size, bytes),
+           .fault = fmt::format("a peer's segment has {} bytes, not {}", status.st_size, whole(bytes)),
            .remedy = {}});
     }
     return map(fd.get(), bytes, {});
@@ -51,15 +53,27 @@ class VirtualMemory final : public Memory {
   }
 
  private:
-  static Segment map(int file, std::size_t bytes, FileDescriptor keep) {
-    void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
-    if (data == MAP_FAILED) fail("map", bytes);
-    return Segment(data, bytes, std::move(keep), [data, bytes] { ::munmap(data, bytes); });
+  static constexpr std::size_t kPage = 4096, kCells = 16;
+
+  static std::size_t pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+  std::size_t whole(std::size_t bytes) const {
+    return x_beside == Beside::nothing ? bytes : pages(bytes) + kCells * pages(bytes);
   }
+
+  Segment map(int file, std::size_t bytes, FileDescriptor keep) const {
+    const std::size_t size = whole(bytes);
+    void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+    if (data == MAP_FAILED) fail("map", size);
+    Segment segment(data, bytes, std::move(keep), [data, size] { ::munmap(data, size); });
+    if (x_beside == Beside::cells) segment.set_beside(static_cast<std::byte*>(data) + pages(bytes));
+    return segment;
+  }
+
+  Beside x_beside;
 };
 
 }  // namespace
 
-std::unique_ptr<Memory> virtual_memory() { return std::make_unique<VirtualMemory>(); }
+std::unique_ptr<Memory> virtual_memory(Beside beside) { return std::make_unique<VirtualMemory>(beside); }
 
 }  // namespace pkb::device

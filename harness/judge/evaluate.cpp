@@ -139,6 +139,7 @@ class Evaluation {
     const Session::Options options{.rank = x_bench.rank(),
                                    .ranks = x_job.ranks,
                                    .has_status = x_job.device == launch::Device::virtual_gpu,
+                                   .checks = x_job.checks && x_job.device == launch::Device::virtual_gpu,
                                    .setup_deadline = x_job.setup_deadline,
                                    .run_deadline = x_job.run_deadline};
     x_session.emplace(options,

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "harness/error/error.h"
+#include "harness/virtual_gpu/check/ledger.h"
 
 namespace pkb::judge {
 namespace {
@@ -47,6 +48,10 @@ Verdict verdict_of(worker::Trouble::Kind kind) {
       return Verdict::load_error;
     case worker::Trouble::Kind::unsupported:
       return Verdict::unsupported;
+    case worker::Trouble::Kind::memory_fault:
+      return Verdict::memory_fault;
+    case worker::Trouble::Kind::race:
+      return Verdict::race;
     case worker::Trouble::Kind::misuse:
     case worker::Trouble::Kind::exception:
     case worker::Trouble::Kind::cuda:
@@ -76,7 +81,12 @@ bool Session::load(const worker::Hello& hello) {
   for (FileDescriptor& each : x_exchange.all_gather(page.fd()))
     all.push_back(pages->import(std::move(each), sizeof(virtual_gpu::Status)));
   x_status = StatusPages(std::move(all));
-  const int descriptors[] = {page.fd()};
+  std::vector<int> descriptors = {page.fd()};
+  std::vector<FileDescriptor> ledgers;
+  if (x_options.checks) {
+    ledgers = x_exchange.all_gather(pages->create(virtual_gpu::check::Ledger::kBytes).fd());
+    for (const int each : numbers_of(ledgers)) descriptors.push_back(each);
+  }
   return perform(phase, hello, descriptors);
 }
 
@@ -91,7 +101,13 @@ bool Session::setup(const worker::Setup& setup) {
 }
 
 bool Session::run(const worker::Run& run, int trial) {
-  return perform({.name = "run", .deadline = x_options.run_deadline, .trial = trial}, run);
+  if (!perform({.name = "run", .deadline = x_options.run_deadline, .trial = trial}, run)) return false;
+  if (!x_options.checks) return true;
+  const worker::Counters counted = x_done.counters;
+  const Phase after{.name = "review", .deadline = x_options.run_deadline, .trial = trial};
+  const bool reviewed = perform(after, worker::Review{}) && perform(after, worker::Forget{});
+  x_done.counters = counted;
+  return reviewed;
 }
 
 bool Session::teardown() {
@@ -155,7 +171,11 @@ Event Session::hear(const Phase& phase) {
     if (const auto* done = std::get_if<worker::Done>(&message)) {
       x_done = *done;
       for (const worker::Trouble& each : done->troubles) record(each, phase);
-      return done->troubles.empty() ? Event{.kind = Event::Kind::answered} : kFailed;
+      // What only a virtual GPU sees spoils nothing: the trials go on and show what else is wrong.
+      const bool goes_on = std::ranges::all_of(done->troubles, [](const worker::Trouble& each) {
+        return each.kind == worker::Trouble::Kind::memory_fault || each.kind == worker::Trouble::Kind::race;
+      });
+      return goes_on ? Event{.kind = Event::Kind::answered} : kFailed;
     }
     if (!phase.may_ask) throw worker::ProtocolError("a request outside setup");
     if (const auto* request = std::get_if<worker::SymmetricRequest>(&message))

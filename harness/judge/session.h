@@ -25,6 +25,7 @@ class Session {
   struct Options {
     int rank = 0, ranks = 1;
     bool has_status = false;  ///< virtual GPUs: they show whether they make progress
+    bool checks = false;      ///< virtual GPUs: for races and what else is wrong with correct bytes
     std::chrono::milliseconds setup_deadline{60'000}, run_deadline{30'000};
   };
   Session(const Options& options, WorkerProcess worker, Agreement& agreement, DescriptorExchange& exchange,

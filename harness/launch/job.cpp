@@ -54,6 +54,7 @@ json to_json(const Job& job) {
           {"trials", job.trials},
           {"seed", job.seed},
           {"schedules", job.schedules},
+          {"checks", job.checks},
           {"sandbox", name_of(job.sandbox)},
           {"library", job.library.string()},
           {"export_folder", job.export_folder.string()},
@@ -78,6 +79,7 @@ Job job_from(const json& from) {
   job.trials = get<int>(from, "trials");
   job.seed = get<std::uint64_t>(from, "seed");
   job.schedules = get<int>(from, "schedules");
+  job.checks = get<bool>(from, "checks");
   job.sandbox = get_name<Sandbox>(from, "sandbox", kSandboxNames);
   job.library = get<std::string>(from, "library");
   job.export_folder = get<std::string>(from, "export_folder");

@@ -41,7 +41,28 @@ bool is_device_address(const void* address);
 
 /// Makes a part of mapped memory accessible to kernels and copies, `base` being its address on the device.
 void register_memory(void* base, std::size_t bytes, const std::string& name, int owner);
+/// What kernels owe to a piece of shared memory.
+enum class Role : std::uint8_t { input, in_out, output, symmetric };
+/// The same, for checks: `cells` is memory of all ranks for check::kCellsPerByte times as many bytes, zeroed at
+/// first; the checks keep there what they know about accesses.
+struct Watched {
+  Role role = Role::symmetric;
+  void* cells = nullptr;
+};
+void register_memory(void* base, std::size_t bytes, const std::string& name, int owner, const Watched& watched);
 void unregister_memory(void* base);
+
+/// Looks for races, uninitialised reads and late writes from now on. Memory of check::Ledger::kBytes per rank, zeroed
+/// at first, mapped by all ranks and by this process for ever.
+void enable_checks(std::vector<std::byte*> ledgers);
+/// Between these two launches belong to one run, before and after which all ranks are idle. No more than bounds are
+/// checked outside, and without enable_checks.
+void begin_run();
+void end_run();
+/// After a run, when all ranks have ended it: adds what only now can be told to the faults.
+void review_run();
+/// When all ranks have reviewed it: forgets the run.
+void forget_run();
 
 /// Faults since the last call, first first.
 std::vector<Fault> take_faults();

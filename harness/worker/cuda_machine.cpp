@@ -11,9 +11,13 @@ class CudaMachine final : public Machine {
   device::Segment import(FileDescriptor fd, std::size_t bytes) override {
     return x_memory->import(std::move(fd), bytes);
   }
-  void announce(std::byte*, std::size_t, const std::string&, int) override {}
+  void announce(std::byte*, std::size_t, const std::string&, int, MemoryRole) override {}
   void withdraw(std::byte*) override {}
   void set_seed(std::uint64_t) override {}
+  void begin_run() override {}
+  void end_run() override {}
+  void review_run() override {}
+  void forget_run() override {}
   std::vector<Trouble> take_troubles() override { return {}; }
   Counters take_counters() override { return {}; }
 
@@ -23,7 +27,7 @@ class CudaMachine final : public Machine {
 
 }  // namespace
 
-std::unique_ptr<Machine> make_machine(const Hello& hello, FileDescriptor) {
+std::unique_ptr<Machine> make_machine(const Hello& hello, std::vector<FileDescriptor>) {
   return std::make_unique<CudaMachine>(hello.device);
 }
 

@@ -17,15 +17,21 @@ class Machine {
   /// Makes memory that another process created a segment, at addresses of the device. @throws EnvironmentError
   virtual device::Segment import(FileDescriptor fd, std::size_t bytes) = 0;
   /// Tells the device what the candidate may touch: nothing else of a segment is memory to a virtual GPU.
-  virtual void announce(std::byte* base, std::size_t bytes, const std::string& name, int owner) = 0;
+  virtual void announce(std::byte* base, std::size_t bytes, const std::string& name, int owner, MemoryRole role) = 0;
   virtual void withdraw(std::byte* base) = 0;
   virtual void set_seed(std::uint64_t seed) = 0;
+  /// Around the work of one run.
+  virtual void begin_run() = 0;
+  virtual void end_run() = 0;
+  /// After all ranks have ended the run, and after all have reviewed it.
+  virtual void review_run() = 0;
+  virtual void forget_run() = 0;
   /// What the device found wrong since the last call, beyond what CUDA's error codes say.
   virtual std::vector<Trouble> take_troubles() = 0;
   virtual Counters take_counters() = 0;
 };
 
-/// `status` is the page that a virtual GPU publishes its state in. @throws EnvironmentError, InputError
-std::unique_ptr<Machine> make_machine(const Hello& hello, FileDescriptor status);
+/// `descriptors` came with the message. @throws EnvironmentError, InputError
+std::unique_ptr<Machine> make_machine(const Hello& hello, std::vector<FileDescriptor> descriptors);
 
 }  // namespace pkb::worker

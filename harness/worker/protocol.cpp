@@ -11,7 +11,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kTroubleNames[] = {"load",  "misuse",      "exception",  "cuda",
-                                              "fault", "unsupported", "environment"};
+                                              "fault", "unsupported", "memory_fault", "race", "environment"};
+constexpr std::string_view kRoleNames[] = {"input", "in_out", "output", "symmetric"};
 constexpr std::size_t kMostTroubles = 16;
 
 // Every message is an object with "is", its name, and its members.
@@ -28,6 +29,7 @@ json members(const Setup& m) {
   json tensors = json::array();
   for (const TensorPlace& each : m.tensors)
     tensors.push_back({{"name", each.name},
+                       {"role", name_of(each.role)},
                        {"dtype", name_of(each.dtype)},
                        {"shape", each.shape},
                        {"offset", each.offset},
@@ -35,6 +37,8 @@ json members(const Setup& m) {
   return {{"is", "setup"}, {"tensors", tensors}, {"parameters", m.parameters}};
 }
 json members(const Run& m) { return {{"is", "run"}, {"seed", m.seed}}; }
+json members(const Review&) { return {{"is", "review"}}; }
+json members(const Forget&) { return {{"is", "forget"}}; }
 json members(const Teardown&) { return {{"is", "teardown"}}; }
 json members(const Proceed&) { return {{"is", "proceed"}}; }
 json members(const Quit&) { return {{"is", "quit"}}; }
@@ -132,12 +136,19 @@ Hello hello_from(const json& from) {
   return m;
 }
 
+MemoryRole role_from(const std::string& word) {
+  for (std::size_t i = 0; i < std::size(kRoleNames); ++i)
+    if (kRoleNames[i] == word) return static_cast<MemoryRole>(i);
+  throw ProtocolError("unknown role of memory");
+}
+
 Setup setup_from(const json& from) {
   Setup m{.tensors = {}, .parameters = take_numbers<double>(from, "parameters")};
   for (const json& each : take<json>(from, "tensors")) {
     const auto dtype = dtype_from(take<std::string>(each, "dtype"));
     if (!dtype) throw ProtocolError("unknown dtype");
     m.tensors.push_back({.name = take<std::string>(each, "name"),
+                         .role = role_from(take<std::string>(each, "role")),
                          .dtype = *dtype,
                          .shape = take_numbers<std::int64_t>(each, "shape"),
                          .offset = take<std::uint64_t>(each, "offset"),
@@ -189,6 +200,7 @@ auto decode_any(std::string_view packet, Decode decode) {
 
 }  // namespace
 
+std::string_view name_of(MemoryRole role) { return kRoleNames[static_cast<std::size_t>(role)]; }
 std::string_view name_of(Trouble::Kind kind) { return kTroubleNames[static_cast<std::size_t>(kind)]; }
 
 std::string encode(const ToWorker& message) { return encode_any(message); }
@@ -200,6 +212,8 @@ ToWorker decode_to_worker(std::string_view packet) {
     if (name == "segment") return Segment{.bytes = take<std::uint64_t>(from, "bytes")};
     if (name == "setup") return setup_from(from);
     if (name == "run") return Run{.seed = take<std::uint64_t>(from, "seed")};
+    if (name == "review") return Review{};
+    if (name == "forget") return Forget{};
     if (name == "teardown") return Teardown{};
     if (name == "proceed") return Proceed{};
     if (name == "quit") return Quit{};

@@ -21,8 +21,8 @@ inline constexpr std::size_t kLongestText = 4 << 10;
 
 // From the judge.
 
-/// First: who the worker is and which candidate it loads. With one descriptor on a virtual GPU: the status
-/// page.
+/// First: who the worker is and which candidate it loads. On a virtual GPU the status page's descriptor comes with
+/// it and, if there are to be checks, those of every rank's ledger (check::Ledger) in rank order.
 struct Hello {
   struct Group {
     std::string name;
@@ -46,9 +46,14 @@ struct Segment {
   bool operator==(const Segment&) const = default;
 };
 
+/// What a candidate owes to a piece of memory.
+enum class MemoryRole : std::uint8_t { input, in_out, output, symmetric };
+std::string_view name_of(MemoryRole role);
+
 /// A tensor of Args, in the segment that came first.
 struct TensorPlace {
   std::string name;  ///< "input A_local"
+  MemoryRole role = MemoryRole::input;
   DType dtype{};
   std::vector<std::int64_t> shape;      ///< on this rank
   std::uint64_t offset = 0;             ///< the same on every rank
@@ -65,6 +70,14 @@ struct Run {
   std::uint64_t seed = 0;  ///< of the virtual GPU's schedule
   bool operator==(const Run&) const = default;
 };
+/// Every rank has ended its run: what only now can be told about it.
+struct Review {
+  bool operator==(const Review&) const = default;
+};
+/// Every rank has reviewed it: it is forgotten.
+struct Forget {
+  bool operator==(const Forget&) const = default;
+};
 /// Ends what Setup began; symmetric memory is gone afterwards.
 struct Teardown {
   bool operator==(const Teardown&) const = default;
@@ -77,7 +90,7 @@ struct Quit {
   bool operator==(const Quit&) const = default;
 };
 
-using ToWorker = std::variant<Hello, Segment, Setup, Run, Teardown, Proceed, Quit>;
+using ToWorker = std::variant<Hello, Segment, Setup, Run, Review, Forget, Teardown, Proceed, Quit>;
 
 // From the worker.
 
@@ -90,6 +103,8 @@ struct Trouble {
     cuda,         ///< a CUDA error, asynchronous ones included
     fault,        ///< the virtual GPU stopped a kernel
     unsupported,  ///< the virtual GPU lacks something
+    memory_fault, ///< the virtual GPU saw memory misused; the kernels went on
+    race,         ///< the same for accesses that nothing orders
     environment,  ///< the worker itself cannot go on; not the candidate's fault
   };
   Kind kind = Kind::exception;

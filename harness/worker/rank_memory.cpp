@@ -26,7 +26,8 @@ void RankMemory::place_tensors(const std::vector<TensorPlace>& tensors) {
       const std::uint64_t bytes = place.bytes_of.at(rank);
       if (bytes == 0) continue;
       std::byte* const base = copy_of[rank].data() + place.offset;
-      x_machine.announce(base, bytes, fmt::format("{} of rank {}", place.name, rank), static_cast<int>(rank));
+      x_machine.announce(base, bytes, fmt::format("{} of rank {}", place.name, rank), static_cast<int>(rank),
+                         place.role);
       x_tensors.push_back(base);
     }
   }
@@ -42,7 +43,8 @@ std::byte* RankMemory::add_symmetric(std::vector<FileDescriptor> descriptors, st
   const std::vector<device::Segment>& copy_of = x_segments.back().copy_of;
   for (std::size_t rank = 0; rank < copy_of.size(); ++rank)
     x_machine.announce(copy_of[rank].data(), bytes,
-                       fmt::format("symmetric #{} of rank {}", x_symmetric, rank), static_cast<int>(rank));
+                       fmt::format("symmetric #{} of rank {}", x_symmetric, rank), static_cast<int>(rank),
+                       MemoryRole::symmetric);
   ++x_symmetric;
   return copy_of[own()].data();
 }

@@ -4,9 +4,13 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <iterator>
+#include <map>
 #include <string_view>
 
 #include "harness/error/error.h"
+#include "harness/virtual_gpu/check/ledger.h"
+#include "harness/virtual_gpu/check/shadow.h"
 #include "harness/virtual_gpu/virtual_gpu.h"
 #include "harness/worker/machine.h"
 
@@ -38,9 +42,32 @@ void explain_segmentation_faults() {
   ::sigaction(SIGSEGV, &action, nullptr);
 }
 
+Trouble::Kind kind_of(const virtual_gpu::Fault& fault) {
+  using Kind = virtual_gpu::Fault::Kind;
+  switch (fault.kind) {
+    case Kind::unsupported:
+      return Trouble::Kind::unsupported;
+    case Kind::illegal_address:
+    case Kind::misaligned:
+    case Kind::trap:
+    case Kind::assertion:
+    case Kind::barrier_divergence:
+    case Kind::invalid_instruction:
+      return Trouble::Kind::fault;
+    case Kind::uninitialised:
+      return Trouble::Kind::memory_fault;
+    case Kind::race:
+    case Kind::late_write:
+      return Trouble::Kind::race;
+  }
+  return Trouble::Kind::fault;
+}
+
 class VirtualMachine final : public Machine {
  public:
-  VirtualMachine(const Hello& hello, const FileDescriptor& status) : x_memory(device::virtual_memory()) {
+  VirtualMachine(const Hello& hello, std::vector<FileDescriptor> descriptors)
+      : x_memory(device::virtual_memory(descriptors.size() > 1 ? device::Beside::cells : device::Beside::nothing)) {
+    const FileDescriptor status = descriptors.empty() ? FileDescriptor() : std::move(descriptors.front());
     virtual_gpu::configure({.chip = hello.chip,
                             .rank = hello.rank,
                             .ranks = hello.ranks,
@@ -48,26 +75,40 @@ class VirtualMachine final : public Machine {
                             .seed = 0,
                             .status = status ? map_status(status) : nullptr});
     explain_segmentation_faults();
+    if (descriptors.size() <= 1) return;
+    std::vector<std::byte*> ledgers;
+    const auto pages = device::virtual_memory();
+    for (std::size_t i = 1; i < descriptors.size(); ++i) {
+      x_ledgers.push_back(pages->import(std::move(descriptors[i]), virtual_gpu::check::Ledger::kBytes));
+      ledgers.push_back(x_ledgers.back().data());
+    }
+    virtual_gpu::enable_checks(std::move(ledgers));
   }
 
   device::Segment import(FileDescriptor fd, std::size_t bytes) override {
     auto here = std::make_shared<device::Segment>(x_memory->import(std::move(fd), bytes));
     void* const base = virtual_gpu::map_memory(here->data(), bytes);
-    return device::Segment(base, bytes, {}, [here, base] { virtual_gpu::unmap_memory(base); });
+    if (here->beside() != nullptr) x_cells[static_cast<std::byte*>(base)] = here->beside();
+    return device::Segment(base, bytes, {}, [this, here, base] {
+      x_cells.erase(static_cast<std::byte*>(base));
+      virtual_gpu::unmap_memory(base);
+    });
   }
-  void announce(std::byte* base, std::size_t bytes, const std::string& name, int owner) override {
-    virtual_gpu::register_memory(base, bytes, name, owner);
+  void announce(std::byte* base, std::size_t bytes, const std::string& name, int owner, MemoryRole role) override {
+    virtual_gpu::register_memory(base, bytes, name, owner,
+                                 {.role = static_cast<virtual_gpu::Role>(role), .cells = cells_of(base)});
   }
   void withdraw(std::byte* base) override { virtual_gpu::unregister_memory(base); }
   void set_seed(std::uint64_t seed) override { virtual_gpu::set_seed(seed); }
+  void begin_run() override { virtual_gpu::begin_run(); }
+  void end_run() override { virtual_gpu::end_run(); }
+  void review_run() override { virtual_gpu::review_run(); }
+  void forget_run() override { virtual_gpu::forget_run(); }
 
   std::vector<Trouble> take_troubles() override {
     std::vector<Trouble> troubles;
     for (const virtual_gpu::Fault& fault : virtual_gpu::take_faults())
-      troubles.push_back({.kind = fault.kind == virtual_gpu::Fault::Kind::unsupported
-                                      ? Trouble::Kind::unsupported
-                                      : Trouble::Kind::fault,
-                          .text = virtual_gpu::to_string(fault)});
+      troubles.push_back({.kind = kind_of(fault), .text = virtual_gpu::to_string(fault)});
     return troubles;
   }
 
@@ -84,13 +125,22 @@ class VirtualMachine final : public Machine {
   }
 
  private:
+  void* cells_of(const std::byte* base) const {
+    const auto after = x_cells.upper_bound(base);
+    if (after == x_cells.begin()) return nullptr;
+    const auto& [segment, cells] = *std::prev(after);
+    return cells + static_cast<std::size_t>(base - segment) * virtual_gpu::check::kCellsPerByte;
+  }
+
   std::unique_ptr<device::Memory> x_memory;
+  std::vector<device::Segment> x_ledgers;
+  std::map<const std::byte*, std::byte*> x_cells;  ///< of the segments, by their addresses on the device
 };
 
 }  // namespace
 
-std::unique_ptr<Machine> make_machine(const Hello& hello, FileDescriptor status) {
-  return std::make_unique<VirtualMachine>(hello, status);
+std::unique_ptr<Machine> make_machine(const Hello& hello, std::vector<FileDescriptor> descriptors) {
+  return std::make_unique<VirtualMachine>(hello, std::move(descriptors));
 }
 
 }  // namespace pkb::worker

@@ -42,7 +42,7 @@ void Worker::serve() {
 
 void Worker::handle(const Hello& hello, std::vector<FileDescriptor> descriptors) {
   x_rank = hello.rank;
-  x_machine = make_machine(hello, descriptors.empty() ? FileDescriptor() : std::move(descriptors.front()));
+  x_machine = make_machine(hello, std::move(descriptors));
   x_memory = std::make_unique<RankMemory>(*x_machine, hello.rank);
   Candidate::World world{.rank = hello.rank, .ranks = hello.ranks, .groups = {}};
   for (const Hello::Group& each : hello.groups)
@@ -75,7 +75,19 @@ void Worker::handle(const Setup& setup, std::vector<FileDescriptor>) {
 void Worker::handle(const Run& run, std::vector<FileDescriptor>) {
   x_machine->set_seed(run.seed);
   x_machine->take_counters();  // what setup counted
+  x_machine->begin_run();
   perform(Phase::run, [this] { x_candidate->run(); });
+}
+
+void Worker::handle(const Review&, std::vector<FileDescriptor>) {
+  x_machine->review_run();
+  for (Trouble& each : x_machine->take_troubles()) x_troubles.push_back(std::move(each));
+  answer();
+}
+
+void Worker::handle(const Forget&, std::vector<FileDescriptor>) {
+  x_machine->forget_run();
+  answer();
 }
 
 void Worker::handle(const Teardown&, std::vector<FileDescriptor>) {
@@ -101,6 +113,7 @@ void Worker::perform(Phase phase, const std::function<void()>& call) {
     note(Trouble::Kind::exception, fmt::format("{} threw something that is no std::exception", name));
   }
   collect_device_troubles();
+  if (phase == Phase::run) x_machine->end_run();
   x_phase = Phase::idle;
   if (phase == Phase::teardown) x_memory->drop_symmetric();
   answer();

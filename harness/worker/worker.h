@@ -31,6 +31,8 @@ class Worker final : public Host {
   void handle(const Segment& segment, std::vector<FileDescriptor> descriptors);
   void handle(const Setup& setup, std::vector<FileDescriptor> descriptors);
   void handle(const Run& run, std::vector<FileDescriptor> descriptors);
+  void handle(const Review& review, std::vector<FileDescriptor> descriptors);
+  void handle(const Forget& forget, std::vector<FileDescriptor> descriptors);
   void handle(const Teardown& teardown, std::vector<FileDescriptor> descriptors);
   void handle(const Proceed& proceed, std::vector<FileDescriptor> descriptors);
   void handle(const Quit& quit, std::vector<FileDescriptor> descriptors);

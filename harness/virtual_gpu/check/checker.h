@@ -60,7 +60,7 @@ class Checker {
   /// Null when nothing is recorded.
   std::shared_ptr<Grid> begin(const Launch& launch, const ClockPtr& start);
   struct Touch {
-    Shadow* shadow = nullptr;
+    std::shared_ptr<Shadow> shadow;
     std::uint64_t offset = 0, bytes = 0;
     bool writes = false;
   };

@@ -17,8 +17,9 @@ Shadow::Shadow(Kind kind, std::string name, std::uint64_t bytes, int owner, Cell
       x_cells(cells),
       x_own_cells(cells == nullptr && kind != Kind::input) {
   if (x_own_cells) {
+    // Shared, though nobody shares it: private memory would count against what the process may have.
     void* const memory = ::mmap(nullptr, std::max<std::uint64_t>(granules(), 1) * sizeof(Cell),
-                                PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                                PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     x_cells = static_cast<Cell*>(memory);
   }
@@ -40,7 +41,7 @@ void Shadow::clear() {
   }
   std::fill(x_cells, reinterpret_cast<Cell*>(from), Cell{});
   std::fill(reinterpret_cast<Cell*>(to), x_cells + granules(), Cell{});
-  ::madvise(reinterpret_cast<void*>(from), to - from, x_own_cells ? MADV_DONTNEED : MADV_REMOVE);
+  ::madvise(reinterpret_cast<void*>(from), to - from, MADV_REMOVE);
 }
 
 void Shadow::mark_written(std::uint64_t offset, std::uint64_t bytes) {

@@ -43,6 +43,34 @@ Strides from_strides(const Copy& c) { return {c.width, c.height, c.depth, c.from
 
 }  // namespace
 
+namespace {
+
+void add_touches(Device& device, const void* start, const Strides& strides, bool writes,
+                 std::vector<check::Checker::Touch>& touches) {
+  if (device.checker() == nullptr || strides.width == 0) return;
+  for (std::size_t slice = 0; slice < strides.depth; ++slice)
+    for (std::size_t row = 0; row < strides.height; ++row) {
+      const auto* at = static_cast<const std::byte*>(start) + slice * strides.slice + row * strides.pitch;
+      check::Checker::Touch touch = device.memory().touch(at, strides.width, writes);
+      if (touch.shadow) touches.push_back(std::move(touch));
+    }
+}
+
+}  // namespace
+
+std::vector<check::Checker::Touch> HostCopy::touches(Device& device) const {
+  std::vector<check::Checker::Touch> all;
+  if (!box.staged) add_touches(device, box.from, from_strides(box), false, all);
+  add_touches(device, box.to, to_strides(box), true, all);
+  return all;
+}
+
+std::vector<check::Checker::Touch> HostFill::touches(Device& device) const {
+  std::vector<check::Checker::Touch> all;
+  add_touches(device, box.to, {box.width, box.height, box.depth, box.pitch, box.slice}, true, all);
+  return all;
+}
+
 HostCopy on_host(Device& device, const Copy& copy) {
   HostCopy here{.box = copy};
   const auto refuse = [&here](cudaError_t error) {

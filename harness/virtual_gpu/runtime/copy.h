@@ -29,6 +29,7 @@ struct HostCopy {
   Copy box = {};
 
   void run() const;
+  std::vector<check::Checker::Touch> touches(Device& device) const;
 };
 /// Checks a copy against the device's memory as the CUDA driver does.
 HostCopy on_host(Device& device, const Copy& copy);
@@ -56,6 +57,7 @@ struct HostFill {
   Fill box = {};
 
   void run() const;
+  std::vector<check::Checker::Touch> touches(Device& device) const;
 };
 HostFill on_host(Device& device, const Fill& fill);
 cudaError_t fill(Device& device, const Fill& request, cudaStream_t stream);

@@ -43,10 +43,29 @@ bool is_device_address(const void* address) {
   return existing != nullptr && existing->memory().is_device_only(address);
 }
 
+namespace {
+
+std::shared_ptr<check::Shadow> shadow_of(std::size_t bytes, const std::string& name, int owner, const Watched& watched) {
+  check::Checker* const checker = device().checker();
+  if (checker == nullptr || watched.cells == nullptr) return nullptr;
+  using Kind = check::Shadow::Kind;
+  static constexpr Kind kKinds[] = {Kind::input, Kind::symmetric, Kind::output, Kind::symmetric};
+  auto shadow = std::make_shared<check::Shadow>(kKinds[static_cast<std::size_t>(watched.role)], name, bytes, owner,
+                                                static_cast<check::Cell*>(watched.cells));
+  checker->add(shadow);
+  return shadow;
+}
+
+}  // namespace
+
 void register_memory(void* base, std::size_t bytes, const std::string& name, int owner) {
+  register_memory(base, bytes, name, owner, Watched{});
+}
+
+void register_memory(void* base, std::size_t bytes, const std::string& name, int owner, const Watched& watched) {
   const MemoryRange range{
       .base = reinterpret_cast<std::uintptr_t>(base), .bytes = bytes, .kind = MemoryKind::segment};
-  if (!device().memory().add(range, name, owner)) {
+  if (!device().memory().add(range, name, owner, shadow_of(bytes, name, owner, watched))) {
     throw std::invalid_argument("virtual_gpu::register_memory: " + name +
                                 " overlaps other memory or is not within mapped memory");
   }
@@ -60,6 +79,21 @@ void unregister_memory(void* base) {
 
 std::vector<Fault> take_faults() { return device().take_faults(); }
 Counters take_counters() { return device().engine().take_counters(); }
+void enable_checks(std::vector<std::byte*> ledgers) { device().enable_checks(std::move(ledgers)); }
+void begin_run() {
+  if (device().checker() == nullptr) return;
+  device().engine().forget_clocks();
+  device().checker()->begin_run();
+}
+void end_run() {
+  if (device().checker() != nullptr) device().checker()->end_run();
+}
+void review_run() {
+  if (device().checker() != nullptr) device().checker()->review(device().engine().host_clock());
+}
+void forget_run() {
+  if (device().checker() != nullptr) device().checker()->clear();
+}
 void set_seed(std::uint64_t seed) { device().engine().set_seed(seed); }
 
 cudaError_t error_of(Fault::Kind kind) {
@@ -71,6 +105,9 @@ cudaError_t error_of(Fault::Kind kind) {
     case Fault::Kind::assertion: return cudaErrorAssert;
     case Fault::Kind::barrier_divergence: return cudaErrorLaunchFailure;
     case Fault::Kind::invalid_instruction: return cudaErrorIllegalInstruction;
+    case Fault::Kind::uninitialised:
+    case Fault::Kind::race:
+    case Fault::Kind::late_write: return cudaSuccess;
   }
   return cudaErrorUnknown;
 }
@@ -172,6 +209,12 @@ cudaError_t Device::unsupported(const std::string& what) {
   fault.text = "the virtual GPU lacks " + what;
   report(fault);
   return cudaErrorNotSupported;
+}
+
+void Device::enable_checks(std::vector<std::byte*> ledgers) {
+  x_checker = std::make_unique<check::Checker>(std::move(ledgers), x_setup.rank, [this](const Fault& fault) { report(fault); });
+  x_table.set_checker(x_checker.get());
+  x_engine.set_checker(x_checker.get());
 }
 
 void Device::reset() {

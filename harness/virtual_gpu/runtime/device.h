@@ -76,6 +76,9 @@ class Device {
 
   std::uint64_t next_launch_id() { return ++x_launch_ids; }
 
+  void enable_checks(std::vector<std::byte*> ledgers);
+  check::Checker* checker() { return x_checker.get(); }
+
   /// cudaDeviceReset.
   void reset();
 
@@ -97,6 +100,7 @@ class Device {
   std::vector<Fault> x_faults;
   cudaError_t x_sticky = cudaSuccess;
 
+  std::unique_ptr<check::Checker> x_checker;
   Engine x_engine;  // last: its threads use what stands above
 };
 

@@ -66,12 +66,15 @@ void* MemoryTable::allocate(const Request& request) {
   ++x_numbered;
   std::string name = request.name;
   if (name.empty()) name = std::string(allocator_of(request.kind)) + " #" + std::to_string(x_numbered);
+  const auto holds = request.kind == MemoryKind::device ? check::Shadow::Kind::scratch : check::Shadow::Kind::other;
+  auto shadow = request.constant ? nullptr : watch(holds, name, range.bytes);
   x_memory.add({.base = range.base,
                 .bytes = range.bytes,
                 .name = std::move(name),
                 .owner = x_rank,
                 .constant = request.constant,
-                .to_host = range.to_host});
+                .to_host = range.to_host,
+                .shadow = std::move(shadow)});
   x_entries.emplace(range.base, Entry{range, std::move(storage)});
   if (counted) x_used += request.bytes;
   return reinterpret_cast<void*>(base);
@@ -116,7 +119,7 @@ bool MemoryTable::unmap(const void* base) {
   return true;
 }
 
-bool MemoryTable::add(MemoryRange range, std::string name, int owner) {
+bool MemoryTable::add(MemoryRange range, std::string name, int owner, std::shared_ptr<check::Shadow> shadow) {
   std::lock_guard lock(x_mutex);
   if (overlaps(range.base, range.bytes)) return false;
   if (x_window.contains(range.base)) {
@@ -131,9 +134,25 @@ bool MemoryTable::add(MemoryRange range, std::string name, int owner) {
                 .name = std::move(name),
                 .owner = owner,
                 .constant = false,
-                .to_host = range.to_host});
+                .to_host = range.to_host,
+                .shadow = std::move(shadow)});
   x_entries.emplace(range.base, Entry{range, nullptr});
   return true;
+}
+
+std::shared_ptr<check::Shadow> MemoryTable::watch(check::Shadow::Kind kind, const std::string& name,
+                                                  std::uint64_t bytes) {
+  if (x_checker == nullptr) return nullptr;
+  auto shadow = std::make_shared<check::Shadow>(kind, name, bytes, x_rank, nullptr);
+  x_checker->add(shadow);
+  return shadow;
+}
+
+check::Checker::Touch MemoryTable::touch(const void* address, std::uint64_t bytes, bool writes) const {
+  const auto all = x_memory.snapshot();
+  const Allocation* const found = Memory::find(*all, address_of(address));
+  if (found == nullptr || !found->shadow) return {};
+  return {found->shadow, address_of(address) - found->base, bytes, writes};
 }
 
 bool MemoryTable::remove(const void* base, MemoryKind kind) {

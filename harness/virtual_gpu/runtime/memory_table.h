@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "harness/virtual_gpu/check/checker.h"
 #include "harness/virtual_gpu/exec/memory.h"
 #include "harness/virtual_gpu/runtime/address_window.h"
 
@@ -69,7 +70,11 @@ class MemoryTable {
 
   /// Makes the caller's memory accessible, a segment's by the addresses that `map` gave it. False when part of it
   /// is already, or when it is no such memory.
-  bool add(MemoryRange range, std::string name, int owner);
+  bool add(MemoryRange range, std::string name, int owner, std::shared_ptr<check::Shadow> shadow = nullptr);
+  /// Memory that is allocated or added from now on is watched.
+  void set_checker(check::Checker* checker) { x_checker = checker; }
+  /// The same range as the checks see it; without a shadow where they see nothing.
+  check::Checker::Touch touch(const void* address, std::uint64_t bytes, bool writes) const;
   /// False unless a range of `kind` that was added starts at `base`.
   bool remove(const void* base, MemoryKind kind);
 
@@ -94,7 +99,10 @@ class MemoryTable {
   bool overlaps(std::uint64_t base, std::uint64_t bytes) const;
   void forget(std::uint64_t base);
 
+  std::shared_ptr<check::Shadow> watch(check::Shadow::Kind kind, const std::string& name, std::uint64_t bytes);
+
   Memory& x_memory;
+  check::Checker* x_checker = nullptr;
   const std::uint64_t x_capacity;
   const int x_rank;
   mutable std::mutex x_mutex;

@@ -22,12 +22,12 @@ class Performer {
   Enqueued operator()(const Copy& copy) {
     const HostCopy here = on_host(x_device, copy);
     if (here.error != cudaSuccess) return {here.error};
-    return submit(DeviceWork{[here] { here.run(); }});
+    return submit(DeviceWork{[here] { here.run(); }, "a copy by the host", here.touches(x_device)});
   }
   Enqueued operator()(const Fill& fill) {
     const HostFill here = on_host(x_device, fill);
     if (here.error != cudaSuccess) return {here.error};
-    return submit(DeviceWork{[here] { here.run(); }});
+    return submit(DeviceWork{[here] { here.run(); }, "a memset by the host", here.touches(x_device)});
   }
   Enqueued operator()(const HostFunction& host) {
     return submit(HostCall{[host](bool failed) {
