@@ -53,6 +53,7 @@ nlohmann::json description(const PreparedJob& prepared, const candidate::Compile
       {"chip", job.device == launch::Device::virtual_gpu ? nlohmann::json(job.chip) : nlohmann::json()},
       {"seed", job.seed},
       {"schedules", job.schedules},
+      {"checks", job.checks && job.device == launch::Device::virtual_gpu},
       {"sandbox", name_of(job.sandbox)},
       {"inputs", job.import_folder.empty() ? "generated" : "imported"},
       {"candidate",
@@ -158,6 +159,9 @@ void add_eval(CLI::App& pkb, Exit& exit) {
       ->capture_default_str();
   command->add_option("--schedules", options->schedules, "Schedules of the virtual GPU tried per trial")
       ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--checks", options->checks, "on: virtual GPUs look for races, uninitialised reads and late writes")
+      ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
   command->add_option("--timeout", options->timeout, "Seconds that one run may take")
       ->check(refuse_timeout)

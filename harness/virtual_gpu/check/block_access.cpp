@@ -119,27 +119,28 @@ void BlockCheck::stretch(const Access& access, Shadow& shadow, int lane, std::ui
 
 void BlockCheck::touch(const Access& access, Shadow& shadow, int lane, std::uint64_t offset) {
   const Thread me = thread_of(x_block, access.warp, static_cast<std::uint32_t>(lane));
-  const Stamp stamp = stamp_of(access, me, x_now);
+  const Thread its = access.agent != 0 ? thread_of(x_block, access.agent, access.agent_lane) : me;
+  const Stamp stamp = stamp_of(access, its, x_now);
   const PlaceId place = x_grid->place(access.place);
   const View& mine = *view(access.warp, lane);
   bool missing = false;
   for_granules(offset, access.bytes, [&](std::uint64_t at, std::uint32_t bytes) {
     Cell& cell = shadow.cells()[at / kGranule];
     missing |= access.kind == Access::Kind::read && cell.write == 0;
-    touch_cell(shadow, cell, stamp.with_bytes(bytes), place, mine, at);
+    touch_cell(shadow, cell, me, stamp.with_bytes(bytes), place, mine, at);
   });
   if (missing && shadow.kind() == Shadow::Kind::output) uninitialised(shadow.name(), offset, me, access.bytes, place);
 }
 
-void BlockCheck::touch_cell(Shadow& shadow, Cell& cell, Stamp stamp, PlaceId place, const View& view,
+void BlockCheck::touch_cell(Shadow& shadow, Cell& cell, Thread me, Stamp stamp, PlaceId place, const View& view,
                             std::uint64_t offset) {
   const Stamp last{cell.write};
-  const bool unordered = !last.none() && (last.bytes() & stamp.bytes()) != 0 && !ordered(view, stamp.thread(), last);
+  const bool unordered = !last.none() && (last.bytes() & stamp.bytes()) != 0 && !ordered(view, me, last);
   const bool strong = unordered && morally_strong(last, stamp);
   if (unordered && !strong) conflict(shadow.name(), offset, false, stamp, place, last, cell.write_place, view);
-  if (!stamp.writes()) return note_other(cell, stamp, place, view);
-  if (cell.other != 0) check_others(shadow, cell, stamp, place, view, offset);
-  if (strong) note_other(cell, last, cell.write_place, view);
+  if (!stamp.writes()) return note_other(cell, me, stamp, place, view);
+  if (cell.other != 0) check_others(shadow, cell, me, stamp, place, view, offset);
+  if (strong) note_other(cell, me, last, cell.write_place, view);
   const bool same = last.thread() == stamp.thread() && last.time() == stamp.time();
   cell.write = same ? stamp.bits | last.bytes() : stamp.bits;
   cell.write_place = place;
@@ -147,11 +148,11 @@ void BlockCheck::touch_cell(Shadow& shadow, Cell& cell, Stamp stamp, PlaceId pla
 }
 
 /// A write meets the reads, and the strong writes before the last one.
-void BlockCheck::check_others(Shadow& shadow, Cell& cell, Stamp stamp, PlaceId place, const View& view,
+void BlockCheck::check_others(Shadow& shadow, Cell& cell, Thread me, Stamp stamp, PlaceId place, const View& view,
                               std::uint64_t offset) {
   const auto passed = [&](Stamp other, PlaceId other_place) {
     if ((other.bytes() & stamp.bytes()) == 0) return false;
-    if (ordered(view, stamp.thread(), other)) return true;
+    if (ordered(view, me, other)) return true;
     if (!morally_strong(other, stamp)) conflict(shadow.name(), offset, false, stamp, place, other, other_place, view);
     return false;
   };
@@ -166,10 +167,10 @@ void BlockCheck::check_others(Shadow& shadow, Cell& cell, Stamp stamp, PlaceId p
 
 /// Remembers `stamp` for later writes. What happens before it needs no remembering beside it, and of one warp's
 /// accesses the last is enough.
-void BlockCheck::note_other(Cell& cell, Stamp stamp, PlaceId place, const View& view) {
+void BlockCheck::note_other(Cell& cell, Thread me, Stamp stamp, PlaceId place, const View& view) {
   const auto replaces = [&](Stamp old) {
     if ((old.bytes() & ~stamp.bytes()) != 0 || old.writes() != stamp.writes()) return false;
-    return old.thread() >> 5 == stamp.thread() >> 5 || (!old.writes() && ordered(view, stamp.thread(), old));
+    return old.thread() >> 5 == stamp.thread() >> 5 || (!old.writes() && ordered(view, me, old));
   };
   if (cell.other == 0 || (!is_list(cell.other) && replaces({cell.other}))) {
     cell.other = stamp.bits;
@@ -202,45 +203,61 @@ void BlockCheck::note_other(Cell& cell, Stamp stamp, PlaceId place, const View& 
   list.set(end, stamp, place);
 }
 
-void BlockCheck::shared(const Access& access, std::uint32_t mask, const std::uint64_t* offsets) {
+void BlockCheck::shared(const Access& access, BlockCheck& owner, std::uint32_t mask, const std::uint64_t* offsets) {
   for (std::uint32_t left = mask; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
-    touch_shared(access, lane, offsets[lane]);
+    touch_shared(access, owner, lane, offsets[lane]);
   }
 }
 
-void BlockCheck::touch_shared(const Access& access, int lane, std::uint64_t offset) {
-  const auto lane_bits = static_cast<std::uint32_t>(lane);
-  const Thread me = thread_of(x_block, access.warp, lane_bits);
-  const Stamp stamp = stamp_of(access, me, x_now);
+void BlockCheck::shared_stretch(const Access& access, BlockCheck& owner, int lane, std::uint64_t offset,
+                                std::uint64_t bytes) {
+  Access whole = access;
+  whole.bytes = static_cast<std::uint32_t>(bytes);
+  touch_shared(whole, owner, lane, offset);
+}
+
+void BlockCheck::touch_shared(const Access& access, BlockCheck& owner, int lane, std::uint64_t offset) {
+  static const std::string kName = "shared memory";
+  const Thread me = thread_of(x_block, access.warp, static_cast<std::uint32_t>(lane));
+  const std::uint32_t agent = access.agent != 0 ? access.agent : access.warp;
+  const std::uint32_t agent_lane = access.agent != 0 ? access.agent_lane : static_cast<std::uint32_t>(lane);
+  const Stamp stamp = stamp_of(access, thread_of(x_block, agent, agent_lane), x_now);
   const PlaceId place = x_grid->place(access.place);
   const View& mine = *view(access.warp, lane);
-  const std::string kName = "shared memory";
+  SharedShadow& shadow = owner.x_shared;
   bool missing = false;
+  const auto check_read = [&](std::uint64_t at, Stamp now, Stamp read, PlaceId read_place) {
+    if (!ordered(mine, me, read) && !access.is_strong())
+      conflict(kName, at, true, now, place, read, read_place, mine);
+  };
   for_granules(offset, access.bytes, [&](std::uint64_t at, std::uint32_t bytes) {
     const std::uint64_t granule = at / kGranule;
-    SharedShadow::Write& last = x_shared.write(granule);
+    SharedShadow::Write& last = shadow.write(granule);
     const Stamp now = stamp.with_bytes(bytes);
     if (last.stamp.none())
       missing |= access.kind == Access::Kind::read;
     else if ((last.stamp.bytes() & bytes) != 0 && !ordered(mine, me, last.stamp) && !morally_strong(last.stamp, now))
       conflict(kName, at, true, now, place, last.stamp, last.place, mine);
     if (access.reads()) {
-      x_shared.reads(access.warp)[granule] = SharedShadow::Read::of(x_now, lane_bits, place);
+      if (&owner == this)
+        shadow.reads(agent)[granule] = SharedShadow::Read::of(x_now, agent_lane, place);
+      else
+        shadow.note_foreign(granule, now, place);
       return;
     }
-    for (std::uint32_t warp = 0; warp < x_shared.warps(); ++warp) {
-      if (!x_shared.has_reads(warp)) continue;
-      SharedShadow::Read& read = x_shared.reads(warp)[granule];
-      if (read.none() || read.time() <= mine.known[warp]) continue;
-      const Stamp other = Stamp::of(thread_of(x_block, warp, read.lane()), read.time()).with_bytes(3);
-      if (!ordered(mine, me, other) && !access.is_strong())
-        conflict(kName, at, true, now, place, other, read.place(), mine);
+    for (std::uint64_t left = shadow.readers(); left != 0; left &= left - 1) {
+      const auto reader = static_cast<std::uint32_t>(std::countr_zero(left));
+      SharedShadow::Read& read = shadow.reads(reader)[granule];
+      if (read.none() || (&owner == this && read.time() <= mine.known[reader])) continue;
+      check_read(at, now, Stamp::of(thread_of(owner.x_block, reader, read.lane()), read.time()).with_bytes(3), read.place());
       read = {};
     }
-    const bool same = last.stamp.thread() == me && last.stamp.time() == x_now;
+    if (const auto* foreign = shadow.foreign(granule))
+      for (const SharedShadow::Write& each : *foreign) check_read(at, now, each.stamp, each.place);
+    const bool same = last.stamp.thread() == now.thread() && last.stamp.time() == x_now;
     last = {same ? Stamp{now.bits | last.stamp.bytes()} : now, place};
-    if (!access.is_strong() && !x_shared_records.empty()) x_shared_records.erase(at);
+    if (!access.is_strong() && !owner.x_shared_records.empty()) owner.x_shared_records.erase(at);
   });
   if (missing) uninitialised(kName, offset, me, access.bytes, place);
 }
@@ -299,6 +316,11 @@ std::string BlockCheck::cause(Stamp mine, Stamp other, bool shared, const View& 
                            place_text(x_ledger, each->place));
       return "flag without acquire: it is read with neither an acquire nor a fence behind";
     }
+  if (agent_of(other.thread()) >= kWarps)
+    return agent_of(other.thread()) == kBulkWrites
+               ? "the asynchronous store was not complete when the other side went on: only a bulk wait without .read "
+                 "says that the writes have arrived"
+               : "the asynchronous copy was not waited for";
   if (block == x_block) return shared ? "a barrier is missing between them" : "missing barrier";
   return "no barrier, flag or kernel boundary stands between them";
 }

@@ -18,7 +18,7 @@ BlockCheck::BlockCheck(std::shared_ptr<Grid> grid, std::uint64_t linear_index, s
       x_block(x_grid->first() + static_cast<std::uint32_t>(linear_index)),
       x_warps((threads + 31) / 32),
       x_barriers(kBarriers),
-      x_shared(shared_bytes, (threads + 31) / 32) {
+      x_shared(shared_bytes) {
   auto first = std::make_shared<View>();
   first->outside = x_grid->start();
   for (std::size_t i = 0; i < x_warps.size(); ++i) {
@@ -56,20 +56,6 @@ void BlockCheck::set_view(std::uint32_t warp, std::uint32_t lanes, ViewPtr view)
   for (; lanes != 0; lanes &= lanes - 1) (*its.lanes)[static_cast<std::size_t>(std::countr_zero(lanes))] = view;
 }
 
-template <class Change>
-void BlockCheck::change_views(std::uint32_t warp, std::uint32_t lanes, Change change) {
-  while (lanes != 0) {
-    const ViewPtr old = view(warp, std::countr_zero(lanes));
-    std::uint32_t same = 0;
-    for (std::uint32_t left = lanes; left != 0; left &= left - 1)
-      if (const int lane = std::countr_zero(left); view(warp, lane) == old) same |= 1u << lane;
-    auto changed = std::make_shared<View>(*old);
-    change(*changed, same);
-    set_view(warp, same, std::move(changed));
-    lanes &= ~same;
-  }
-}
-
 /// What `lanes` have done so far, as others learn of it.
 void BlockCheck::note_own(View& view, std::uint32_t warp, std::uint32_t lanes) const {
   if (is_whole(warp, lanes)) {
@@ -83,6 +69,10 @@ void BlockCheck::note_own(View& view, std::uint32_t warp, std::uint32_t lanes) c
 ClockPtr BlockCheck::clock_of(const View& view, std::uint32_t warp, std::uint32_t lanes) const {
   View mine = view;
   note_own(mine, warp, lanes);
+  return clock_of(mine);
+}
+
+ClockPtr BlockCheck::clock_of(const View& mine) const {
   auto clock = std::make_shared<Clock>(*mine.outside);
   const auto warps = static_cast<std::ptrdiff_t>(x_warps.size());
   const std::uint32_t all = *std::min_element(mine.known.begin(), mine.known.begin() + warps);
@@ -152,6 +142,14 @@ void BlockCheck::join(std::uint32_t warp, std::uint32_t lanes, const ClockPtr& c
   change_views(warp, lanes, [&](View& view, std::uint32_t) { view.join(clock, x_block); });
 }
 
+ClockPtr BlockCheck::publish(std::uint32_t warp, std::uint32_t lanes) {
+  View all = *view(warp, std::countr_zero(lanes));
+  for (std::uint32_t left = lanes; left != 0; left &= left - 1) all.join(*view(warp, std::countr_zero(left)));
+  const ClockPtr clock = clock_of(all, warp, lanes);
+  tick();
+  return clock;
+}
+
 void BlockCheck::finish() { x_grid->end(x_exited.outside); }
 
 void BlockCheck::miss(const Missed& missed) {
@@ -211,8 +209,9 @@ Record BlockCheck::release(const Access& access, const RecordPtr& before, int la
   return record;
 }
 
-BlockCheck::Strong::Strong(BlockCheck& check, const Access& access, Shadow* shadow, std::uint64_t offset, int lane)
-    : x_check(check), x_access(access), x_shadow(shadow), x_offset(offset), x_lane(lane) {
+BlockCheck::Strong::Strong(BlockCheck& check, const Access& access, Shadow* shadow, BlockCheck& owner,
+                           std::uint64_t offset, int lane)
+    : x_check(check), x_access(access), x_shadow(shadow), x_owner(owner), x_offset(offset), x_lane(lane) {
   if (shadow != nullptr) x_lock.emplace(check.x_ledger, shadow->owner(), offset);
 }
 
@@ -222,15 +221,15 @@ BlockCheck::Strong::~Strong() {
   Cell* const cell = x_shadow == nullptr || x_shadow->cells() == nullptr ? nullptr : x_shadow->cells() + x_offset / kGranule;
   if (cell != nullptr && cell->record != 0) before = x_check.checker().record(cell->record);
   if (x_shadow == nullptr)
-    if (const auto found = x_check.x_shared_records.find(x_offset); found != x_check.x_shared_records.end())
+    if (const auto found = x_owner.x_shared_records.find(x_offset); found != x_owner.x_shared_records.end())
       before = found->second;
   if (before && x_access.kind != Access::Kind::write) x_check.acquire(x_access, before, x_lane, place);
   if (cell != nullptr) x_check.touch(x_access, *x_shadow, x_lane, x_offset);
-  if (x_shadow == nullptr) x_check.touch_shared(x_access, x_lane, x_offset);
+  if (x_shadow == nullptr) x_check.touch_shared(x_access, x_owner, x_lane, x_offset);
   if (x_access.reads()) return;
   const Record record = x_check.release(x_access, before, x_lane, place);
   if (cell != nullptr) cell->record = x_check.checker().keep(record);
-  if (x_shadow == nullptr) x_check.x_shared_records[x_offset] = std::make_shared<Record>(record);
+  if (x_shadow == nullptr) x_owner.x_shared_records[x_offset] = std::make_shared<Record>(record);
   if (releases(x_access.order)) x_check.tick();
 }
 

@@ -34,6 +34,8 @@ struct Access {
   std::uint32_t warp = 0;
   std::uint32_t place = 0;  ///< index into Kernel::places
   std::uint32_t bytes = 0;  ///< of each lane
+  /// Whose access it is: 0, the lanes' own; else that of an asynchronous copy which they issue, and a number for it.
+  std::uint32_t agent = 0, agent_lane = 0;
 
   bool reads() const { return kind == Kind::read || kind == Kind::peek; }
   bool is_strong() const { return order != Order::weak; }
@@ -47,14 +49,17 @@ class BlockCheck {
 
   /// Lanes of `mask` access `shadow` at their offsets.
   void global(const Access& access, Shadow& shadow, std::uint32_t mask, const std::uint64_t* offsets);
-  void shared(const Access& access, std::uint32_t mask, const std::uint64_t* offsets);
+  /// The same for shared memory, of this block or of another one in its cluster.
+  void shared(const Access& access, BlockCheck& owner, std::uint32_t mask, const std::uint64_t* offsets);
   /// One thread accesses a long stretch.
+  void shared_stretch(const Access& access, BlockCheck& owner, int lane, std::uint64_t offset, std::uint64_t bytes);
   void stretch(const Access& access, Shadow& shadow, int lane, std::uint64_t offset, std::uint64_t bytes);
 
   /// Brackets a strong access by one lane, so that its value and what it says about order belong together.
   class Strong {
    public:
-    Strong(BlockCheck& check, const Access& access, Shadow* shadow, std::uint64_t offset, int lane);
+    /// `shadow` null: shared memory of `owner`.
+    Strong(BlockCheck& check, const Access& access, Shadow* shadow, BlockCheck& owner, std::uint64_t offset, int lane);
     ~Strong();
     Strong(const Strong&) = delete;
     Strong& operator=(const Strong&) = delete;
@@ -64,7 +69,8 @@ class BlockCheck {
    private:
     BlockCheck& x_check;
     Access x_access;
-    Shadow* x_shadow;  ///< null: shared memory
+    Shadow* x_shadow;
+    BlockCheck& x_owner;
     std::uint64_t x_offset;
     int x_lane;
     std::optional<Ledger::Lock> x_lock;
@@ -80,6 +86,31 @@ class BlockCheck {
   void exit(std::uint32_t warp, std::uint32_t lanes);
   /// The dependent launch's wait: everything before the launch is known from now on.
   void join(std::uint32_t warp, std::uint32_t lanes, const ClockPtr& clock);
+  /// What `lanes` know and have done so far. They go on later than that.
+  ClockPtr publish(std::uint32_t warp, std::uint32_t lanes);
+
+  // Asynchronous copies. Their accesses are checked when they are issued, as those of an agent that starts with what
+  // the issuing threads know and of whose end others learn later.
+
+  /// The moment of a copy that is being issued now.
+  std::uint32_t moment() const { return x_now; }
+  void issued() { tick(); }
+  /// `lanes` have waited for the copies of an agent up to `time`.
+  void waited(std::uint32_t warp, std::uint32_t lanes, std::uint32_t agent, std::uint32_t agent_lane, std::uint32_t time);
+  /// Generic accesses before it are visible to copies and matrix instructions behind it.
+  void proxy_fence(std::uint32_t warp, std::uint32_t lanes);
+  /// Reports what an asynchronous read of shared memory meets that no proxy fence covers.
+  void check_proxy(const Access& access, BlockCheck& owner, int lane, std::uint64_t offset, std::uint64_t bytes);
+  /// The agent of the copies that complete at the mbarrier at `offset`.
+  std::uint32_t agent_of_mbarrier(std::uint64_t offset);
+
+  // The mbarrier of this block at `offset`.
+
+  void mbarrier_init(std::uint64_t offset) { x_mbarriers[offset] = {}; }
+  void mbarrier_arrive(std::uint64_t offset, BlockCheck& from, std::uint32_t warp, int lane);
+  void mbarrier_copied(std::uint64_t offset, BlockCheck& from, std::uint32_t agent, std::uint32_t agent_lane, std::uint32_t time);
+  void mbarrier_completed(std::uint64_t offset);
+  void mbarrier_passed(std::uint64_t offset, BlockCheck& by, std::uint32_t warp, int lane);
   /// All threads have exited.
   void finish();
 
@@ -116,13 +147,14 @@ class BlockCheck {
   bool is_whole(std::uint32_t warp, std::uint32_t lanes) const;
   void note_own(View& view, std::uint32_t warp, std::uint32_t lanes) const;
   ClockPtr clock_of(const View& view, std::uint32_t warp, std::uint32_t lanes) const;
+  ClockPtr clock_of(const View& view) const;
 
   bool ordered(const View& view, Thread me, Stamp stamp);
   void touch(const Access& access, Shadow& shadow, int lane, std::uint64_t offset);
-  void touch_cell(Shadow& shadow, Cell& cell, Stamp stamp, PlaceId place, const View& view, std::uint64_t offset);
-  void check_others(Shadow& shadow, Cell& cell, Stamp stamp, PlaceId place, const View& view, std::uint64_t offset);
-  void note_other(Cell& cell, Stamp stamp, PlaceId place, const View& view);
-  void touch_shared(const Access& access, int lane, std::uint64_t offset);
+  void touch_cell(Shadow& shadow, Cell& cell, Thread me, Stamp stamp, PlaceId place, const View& view, std::uint64_t offset);
+  void check_others(Shadow& shadow, Cell& cell, Thread me, Stamp stamp, PlaceId place, const View& view, std::uint64_t offset);
+  void note_other(Cell& cell, Thread me, Stamp stamp, PlaceId place, const View& view);
+  void touch_shared(const Access& access, BlockCheck& owner, int lane, std::uint64_t offset);
 
   void acquire(const Access& access, const RecordPtr& record, int lane, PlaceId place);
   Record release(const Access& access, const RecordPtr& before, int lane, PlaceId place);
@@ -140,12 +172,33 @@ class BlockCheck {
   std::uint32_t x_block, x_now = 1;
   std::vector<Warp> x_warps;
   std::vector<Barrier> x_barriers;
-  View x_exited;
+  struct Mbarrier {
+    View pending;
+    ViewPtr completed;  ///< of the last phase that is
+    std::uint32_t agent = 0;
+  };
+  View x_exited, x_proxied;
+  std::unordered_map<std::uint64_t, Mbarrier> x_mbarriers;  ///< by offset
+  std::uint32_t x_agents = kWarps;                          ///< given to mbarriers
   SharedShadow x_shared;
   std::unordered_map<std::uint64_t, RecordPtr> x_shared_records;  ///< by offset
   std::vector<Missed> x_missed;
   std::uint64_t x_known_moment = 0;  ///< of another agent, which the view below knows entirely
   const View* x_known_by = nullptr;
 };
+
+template <class Change>
+void BlockCheck::change_views(std::uint32_t warp, std::uint32_t lanes, Change change) {
+  while (lanes != 0) {
+    const ViewPtr old = view(warp, std::countr_zero(lanes));
+    std::uint32_t same = 0;
+    for (std::uint32_t left = lanes; left != 0; left &= left - 1)
+      if (const int lane = std::countr_zero(left); view(warp, lane) == old) same |= 1u << lane;
+    auto changed = std::make_shared<View>(*old);
+    change(*changed, same);
+    set_view(warp, same, std::move(changed));
+    lanes &= ~same;
+  }
+}
 
 }  // namespace pkb::virtual_gpu::check

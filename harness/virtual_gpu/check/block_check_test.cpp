@@ -59,7 +59,7 @@ class BlockCheckTest : public testing::Test {
                      std::uint32_t line) {
     std::uint64_t offsets[32] = {};
     offsets[lane] = offset;
-    block.shared({.kind = kind, .warp = warp, .place = line, .bytes = 4}, 1u << lane, offsets);
+    block.shared({.kind = kind, .warp = warp, .place = line, .bytes = 4}, block, 1u << lane, offsets);
   }
   void write(BlockCheck& block, std::uint32_t warp = 0, int lane = 0, std::uint64_t offset = 0) {
     access(block, x_data, Kind::write, warp, lane, offset, 1);
@@ -70,7 +70,7 @@ class BlockCheckTest : public testing::Test {
   void flag(BlockCheck& block, Kind kind, Order order, Scope scope, std::uint32_t line, std::uint32_t warp = 0,
             int lane = 0) {
     BlockCheck::Strong strong(block, {.kind = kind, .order = order, .scope = scope, .warp = warp, .place = line, .bytes = 4},
-                              &x_flag, 0, lane);
+                              &x_flag, block, 0, lane);
   }
   static void block_barrier(BlockCheck& block) {
     for (std::uint32_t warp = 0; warp < 2; ++warp) block.arrive(0, warp, ~0u);

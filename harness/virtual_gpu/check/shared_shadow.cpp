@@ -3,7 +3,12 @@
 
 namespace pkb::virtual_gpu::check {
 
-SharedShadow::SharedShadow(std::uint64_t bytes, std::uint32_t warps)
-    : x_writes((bytes + kGranule - 1) / kGranule), x_reads(warps) {}
+SharedShadow::SharedShadow(std::uint64_t bytes) : x_writes((bytes + kGranule - 1) / kGranule) {}
+
+SharedShadow::Read* SharedShadow::make_reads(std::uint32_t agent) {
+  x_reads[agent].resize(granules());
+  x_readers |= std::uint64_t{1} << agent;
+  return x_reads[agent].data();
+}
 
 }  // namespace pkb::virtual_gpu::check

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "harness/virtual_gpu/check/ledger.h"
@@ -13,7 +15,7 @@ namespace pkb::virtual_gpu::check {
 /// of its own: a coalesced read is one straight run of stores.
 class SharedShadow {
  public:
-  SharedShadow(std::uint64_t bytes, std::uint32_t warps);
+  explicit SharedShadow(std::uint64_t bytes);
 
   struct Write {
     Stamp stamp;
@@ -32,18 +34,32 @@ class SharedShadow {
   };
 
   std::uint64_t granules() const { return x_writes.size(); }
-  std::uint32_t warps() const { return static_cast<std::uint32_t>(x_reads.size()); }
   Write& write(std::uint64_t granule) { return x_writes[granule]; }
-  Read* reads(std::uint32_t warp) { return x_reads[warp].empty() ? make_reads(warp) : x_reads[warp].data(); }
-  bool has_reads(std::uint32_t warp) const { return !x_reads[warp].empty(); }
+  Read* reads(std::uint32_t agent) { return x_reads[agent].empty() ? make_reads(agent) : x_reads[agent].data(); }
+  /// Agents that have read anything.
+  std::uint64_t readers() const { return x_readers; }
+  /// Reads by other blocks of the cluster.
+  std::vector<Write>* foreign(std::uint64_t granule) {
+    const auto found = x_foreign.find(granule);
+    return found == x_foreign.end() ? nullptr : &found->second;
+  }
+  void note_foreign(std::uint64_t granule, Stamp stamp, PlaceId place) {
+    std::vector<Write>& all = x_foreign[granule];
+    for (Write& each : all)
+      if (each.stamp.thread() == stamp.thread()) {
+        each = {stamp, place};
+        return;
+      }
+    all.push_back({stamp, place});
+  }
 
  private:
-  Read* make_reads(std::uint32_t warp) {
-    x_reads[warp].resize(granules());
-    return x_reads[warp].data();
-  }
+  Read* make_reads(std::uint32_t agent);
+
   std::vector<Write> x_writes;
-  std::vector<std::vector<Read>> x_reads;
+  std::array<std::vector<Read>, kAgents> x_reads;
+  std::uint64_t x_readers = 0;
+  std::unordered_map<std::uint64_t, std::vector<Write>> x_foreign;
 };
 
 }  // namespace pkb::virtual_gpu::check

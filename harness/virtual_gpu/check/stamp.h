@@ -13,6 +13,9 @@ inline constexpr int kScopes = 4;
 
 /// Warps of a block, and behind them the agents of its asynchronous copies.
 inline constexpr std::uint32_t kWarps = 32, kAgents = 64;
+/// Agents of copies that complete in groups, each numbered by the issuing warp: cp.async, and the reads and the
+/// writes of bulk copies. Those before them belong to mbarriers.
+inline constexpr std::uint32_t kFirstGroupAgent = 61, kAsyncGroup = 61, kBulkReads = 62, kBulkWrites = 63;
 
 /// Blocks of a run, of all ranks, are numbered in one space, which the ranks share out.
 inline constexpr int kBlockBits = 21, kRankBits = 4;

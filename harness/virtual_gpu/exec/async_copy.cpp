@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/virtual_gpu/exec/block.h"
+#include "harness/virtual_gpu/exec/checks.h"
 #include "harness/virtual_gpu/exec/cluster.h"
 #include "harness/virtual_gpu/exec/mbarrier.h"
 
@@ -45,6 +46,9 @@ void CopyQueue::issue(CopyPtr copy) {
   if (copy->arrivals != 0)  // tells that earlier ones are done
     for (const CopyPtr& earlier : x_copies)
       if (follows(*copy, *earlier)) copy->due = std::max(copy->due, earlier->due);
+  copy->moment = check_copy(*x_warp, *copy);
+  if (copy->moment != 0 && copy->completion != AsyncCopy::Completion::mbarrier)
+    x_issued.push_back({copy->completion, copy->lanes, copy->group, copy->moment});
   x_copies.push_back(std::move(copy));
   cluster.add_pending(1);
   x_warp->progress();
@@ -56,7 +60,30 @@ void CopyQueue::commit(AsyncCopy::Completion completion, std::uint32_t lanes) {
     ++counts[static_cast<std::size_t>(std::countr_zero(left))];
 }
 
+void CopyQueue::tell_waited(const Wait& wait) {
+  const Counts& counts = committed(wait.completion);
+  check::BlockCheck& check = *x_warp->block().check();
+  const AsyncCopy::Completion completion = wait.completion;
+  for (Issued& each : x_issued) {
+    if (each.completion != completion) continue;
+    std::uint32_t done = 0;
+    for (std::uint32_t left = each.lanes & wait.lanes; left != 0; left &= left - 1)
+      if (const int lane = std::countr_zero(left); each.group + wait.may_remain < counts[static_cast<std::size_t>(lane)])
+        done |= 1u << lane;
+    if (done == 0) continue;
+    AsyncCopy copy;
+    copy.completion = completion;
+    const CopyAgents agents = agents_of(*x_warp, copy);
+    check.waited(x_warp->index(), done, agents.reads, agents.lane, each.moment);
+    if (wait.only_read) continue;
+    check.waited(x_warp->index(), done, agents.writes, agents.lane, each.moment);
+    each.lanes &= ~done;
+  }
+  std::erase_if(x_issued, [](const Issued& each) { return each.lanes == 0; });
+}
+
 void CopyQueue::wait(const Wait& wait) {
+  if (!x_issued.empty()) tell_waited(wait);
   if (x_copies.empty()) return;
   const Counts& counts = committed(wait.completion);
   const auto concerned = [&](const AsyncCopy& copy) {
@@ -146,6 +173,14 @@ void CopyQueue::write(AsyncCopy& copy) {
 void CopyQueue::complete(AsyncCopy& copy) {
   if (copy.completion != AsyncCopy::Completion::mbarrier) return;
   const int lane = std::countr_zero(copy.lanes);
+  if (check::BlockCheck* const check = x_warp->block().check()) {
+    const auto [owner, offset] = x_warp->block().locate(copy.mbarrier);
+    AsyncCopy behind = AsyncCopy();
+    behind.completion = copy.arrivals != 0 ? AsyncCopy::Completion::group : copy.completion;
+    behind.mbarrier = copy.mbarrier;
+    const CopyAgents agents = agents_of(*x_warp, behind);
+    if (owner != nullptr) owner->check()->mbarrier_copied(offset, *check, agents.writes, agents.lane, copy.moment);
+  }
   if (copy.arrivals != 0)
     arrive_after_copies(*x_warp, *copy.in, lane, copy.mbarrier, copy.arrivals);
   else

@@ -44,6 +44,7 @@ struct AsyncCopy {
 
   // Kept by the queue.
   std::uint64_t group = 0;  ///< of the issuing threads
+  std::uint32_t moment = 0;  ///< BlockCheck::moment
   std::uint64_t due = 0;    ///< ClusterState::now() from which on it is performed
   bool is_read = false;     ///< `values` holds the bytes
   std::vector<std::byte> values;
@@ -98,6 +99,15 @@ class CopyQueue {
   std::vector<CopyPtr> x_copies;  ///< in the order of issue
   std::vector<CopyPtr> x_spare;
   std::array<Counts, kKinds> x_committed{};
+  /// For the checks: copies that complete in groups and that not all their threads have waited for.
+  struct Issued {
+    AsyncCopy::Completion completion = AsyncCopy::Completion::group;
+    std::uint32_t lanes = 0;
+    std::uint64_t group = 0;
+    std::uint32_t moment = 0;
+  };
+  std::vector<Issued> x_issued;
+  void tell_waited(const Wait& wait);
 };
 
 }  // namespace pkb::virtual_gpu

@@ -39,8 +39,11 @@ void fence(Warp& warp, const Instruction& in) {
   if (check::BlockCheck* const check = warp.block().check())
     check->fence(warp.index(), warp.mask(), static_cast<check::Scope>(in.flags), in.place);
 }
-// Order nothing between generic accesses.
-void proxy_fence(Warp&, const Instruction&) { std::atomic_thread_fence(std::memory_order_seq_cst); }
+// Orders nothing between generic accesses.
+void proxy_fence(Warp& warp, const Instruction&) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (check::BlockCheck* const check = warp.block().check()) check->proxy_fence(warp.index(), warp.mask());
+}
 void nap(Warp& warp, const Instruction&) { warp.idle(); }
 
 void build_barrier(Decoder& decoder, const ptx::Statement& statement, const Entry&) {

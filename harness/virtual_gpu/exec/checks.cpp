@@ -8,12 +8,12 @@
 namespace pkb::virtual_gpu {
 namespace {
 
-/// Where a lane's access goes, as the checks see it: global memory with a shadow, or this block's shared memory.
+/// Where a lane's access goes, as the checks see it: global memory with a shadow, or a block's shared memory.
 struct Target {
   check::Shadow* shadow = nullptr;
-  bool shared = false;
+  check::BlockCheck* owner = nullptr;  ///< of shared memory
   std::uint64_t offset = 0;
-  bool checked() const { return shared || shadow != nullptr; }
+  bool checked() const { return owner != nullptr || shadow != nullptr; }
 };
 
 Target target_of(Warp& warp, const Instruction& in, ptx::Space space, std::uint64_t address) {
@@ -27,7 +27,7 @@ Target target_of(Warp& warp, const Instruction& in, ptx::Space space, std::uint6
     }
     case Where::shared: {
       const auto [owner, offset] = block.locate(address);
-      return {.shared = owner == &block, .offset = offset};
+      return {.owner = owner->check(), .offset = offset};
     }
     case Where::local:
     case Where::parameter:
@@ -61,12 +61,12 @@ void check_lanes(Warp& warp, const Instruction& in, ptx::Space space, std::uint3
     for (std::uint32_t left = mask; left != 0; left &= left - 1) {
       const int lane = std::countr_zero(left);
       const Target its = target_of(warp, in, space, addresses[lane]);
-      if (its.shadow != first.shadow || its.shared != first.shared) continue;
+      if (its.shadow != first.shadow || its.owner != first.owner) continue;
       offsets[lane] = its.offset;
       same |= 1u << lane;
     }
-    if (first.shared)
-      check.shared(access, same, offsets);
+    if (first.owner != nullptr)
+      check.shared(access, *first.owner, same, offsets);
     else if (first.shadow != nullptr)
       check.global(access, *first.shadow, same, offsets);
     mask &= ~same;
@@ -77,8 +77,60 @@ void StrongAccess::begin(Warp& warp, const Instruction& in, ptx::Space space, in
                          std::uint32_t bytes, check::Access::Kind kind) {
   const Target target = target_of(warp, in, space, address);
   if (!target.checked()) return;
-  x_strong = std::make_unique<check::BlockCheck::Strong>(
-      *warp.block().check(), access_of(warp, in, bytes, kind, Ordering::of(in)), target.shadow, target.offset, lane);
+  check::BlockCheck& check = *warp.block().check();
+  x_strong = std::make_unique<check::BlockCheck::Strong>(check, access_of(warp, in, bytes, kind, Ordering::of(in)),
+                                                         target.shadow, target.owner != nullptr ? *target.owner : check,
+                                                         target.offset, lane);
+}
+
+std::uint32_t check_copy(Warp& warp, const AsyncCopy& copy) {
+  check::BlockCheck* const check = warp.block().check();
+  if (check == nullptr) return 0;
+  if (copy.arrivals != 0) return check->moment() - 1;  // that of the last copy before it
+  check::Access access{.warp = warp.index(), .place = copy.in->place};
+  const auto touch = [&](const AsyncCopy::Piece& piece, std::uint64_t address, bool reads) {
+    const Target target = target_of(warp, *copy.in, ptx::Space::generic, address);
+    if (!target.checked()) return;
+    access.kind = reads ? check::Access::Kind::peek : check::Access::Kind::write;
+    if (!reads && copy.combine != nullptr) {  // a relaxed update of each element
+      access.kind = check::Access::Kind::update;
+      access.order = check::Order::relaxed;
+      access.scope = check::Scope::sys;
+    }
+    if (target.shadow != nullptr) {
+      check->stretch(access, *target.shadow, piece.lane, target.offset, piece.bytes);
+      return;
+    }
+    if (reads && copy.completion != AsyncCopy::Completion::group)
+      check->check_proxy(access, *target.owner, piece.lane, target.offset, piece.bytes);
+    check->shared_stretch(access, *target.owner, piece.lane, target.offset, piece.bytes);
+  };
+  const CopyAgents agents = agents_of(warp, copy);
+  access.agent_lane = agents.lane;
+  for (const AsyncCopy::Piece& piece : copy.pieces) {
+    access.agent = agents.reads;
+    if (piece.from != 0) touch(piece, piece.from, true);
+    access.agent = agents.writes;
+    touch(piece, piece.to, false);
+    access.order = check::Order::weak;
+  }
+  const std::uint32_t time = check->moment();
+  check->issued();
+  return time;
+}
+
+CopyAgents agents_of(Warp& warp, const AsyncCopy& copy) {
+  switch (copy.completion) {
+    case AsyncCopy::Completion::group:
+      return {check::kAsyncGroup, check::kAsyncGroup, warp.index()};
+    case AsyncCopy::Completion::bulk_group:
+      return {check::kBulkReads, check::kBulkWrites, warp.index()};
+    case AsyncCopy::Completion::mbarrier: {
+      const std::uint32_t agent = warp.block().check()->agent_of_mbarrier(copy.mbarrier);
+      return {agent, agent, 0};
+    }
+  }
+  return {};
 }
 
 }  // namespace pkb::virtual_gpu

@@ -54,4 +54,12 @@ class StrongAccess {
   std::unique_ptr<check::BlockCheck::Strong> x_strong;
 };
 
+/// As whose accesses the checks know those of a copy.
+struct CopyAgents {
+  std::uint32_t reads = 0, writes = 0, lane = 0;
+};
+CopyAgents agents_of(Warp& warp, const AsyncCopy& copy);
+/// A copy is being issued. Its moment, by which its end is told.
+std::uint32_t check_copy(Warp& warp, const AsyncCopy& copy);
+
 }  // namespace pkb::virtual_gpu

@@ -122,6 +122,8 @@ void ClusterState::arrive(Warp& warp, const Instruction& in) {
     return warp.fault(in, std::countr_zero(twice), Fault::Kind::invalid_instruction, 0,
                       "barrier.cluster.arrive twice without barrier.cluster.wait between");
   arrived |= warp.mask();
+  if (check::BlockCheck* const check = warp.block().check())
+    x_arrived = check::joined(x_arrived, check->publish(warp.index(), warp.mask()));
   warp.progress();
   complete_barrier();
 }
@@ -133,6 +135,8 @@ void ClusterState::wait(Warp& warp, const Instruction& in) {
     return warp.fault(in, std::countr_zero(others), Fault::Kind::invalid_instruction, 0,
                       "barrier.cluster.wait without barrier.cluster.arrive before it");
   released &= ~passing;
+  if (check::BlockCheck* const check = warp.block().check(); check != nullptr && passing != 0)
+    check->join(warp.index(), passing, x_completed);
   warp.progress();
   if (waiting == 0) return;
   if (passing != 0) warp.split(&in + 1, passing, &warp.frame());
@@ -152,12 +156,16 @@ void ClusterState::complete_barrier() {
       any |= (warp.live() & arrived) != 0;
     }
   if (!any) return;
+  x_completed = std::exchange(x_arrived, check::empty_clock());
   for (const auto& block : x_blocks)
     for (Warp& warp : block->warps()) {
       auto& [arrived, released] = warp.cluster_barrier();
       released = std::exchange(arrived, 0);
       // Whoever waits already has passed by that.
-      warp.release(kClusterBarrier, [&](const Fragment& fragment) { released &= ~fragment.lanes; });
+      warp.release(kClusterBarrier, [&](const Fragment& fragment) {
+        released &= ~fragment.lanes;
+        if (check::BlockCheck* const check = block->check()) check->join(warp.index(), fragment.lanes, x_completed);
+      });
     }
 }
 

@@ -53,6 +53,7 @@ class ClusterState {
   std::uint64_t x_now = 0;     ///< turns taken by warps
   std::int64_t x_pending = 0;  ///< copies issued and not performed
   Counters x_counters;
+  check::ClockPtr x_arrived = check::empty_clock(), x_completed = check::empty_clock();  ///< at the barrier
 };
 
 }  // namespace pkb::virtual_gpu

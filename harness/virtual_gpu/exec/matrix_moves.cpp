@@ -39,6 +39,7 @@ void move_matrices(Warp& warp, const Instruction& in) {
         in.immediate;
     rows[lane] = lane_address(warp, in, lane, static_cast<ptx::Space>(in.flags), address, kRow, direction);
     if (rows[lane] == nullptr) return;
+    check_lane(warp, in, static_cast<ptx::Space>(in.flags), lane, address, kRow, tile_access(direction));
   }
   for (std::size_t matrix = 0; matrix < in.count; ++matrix) {
     auto* held = warp.at<std::byte>(registers[matrix]);

@@ -69,6 +69,8 @@ void transfer(Warp& warp, const Instruction& in) {
       std::byte* at = lane_address(warp, in, lane, static_cast<ptx::Space>(in.flags),
                                    base + line * stride + std::uint64_t{start} * t.bytes, chunk, direction);
       if (at == nullptr) return;
+      check_lane(warp, in, static_cast<ptx::Space>(in.flags), lane,
+                 base + line * stride + std::uint64_t{start} * t.bytes, chunk, tile_access(direction));
       if (together) {
         move(t.place(warp, registers, line, start), at, chunk);
         continue;

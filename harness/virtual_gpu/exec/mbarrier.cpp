@@ -85,9 +85,10 @@ namespace {
 
 /// Applies `change`, a function of Mbarrier& that returns Mbarrier::Misuse, to the object at an address. Gives its
 /// bits before the change, or nothing after a fault. What waits only reads.
-template <class Change>
+/// `tell(its block's checks, its offset there, this block's checks)` is called where there are checks.
+template <class Change, class Tell>
 std::optional<Quad> apply(Warp& warp, const Instruction& in, int lane, ptx::Space space, Quad address,
-                          Access access, Change change) {
+                          Access access, Change change, Tell tell) {
   if (space == ptx::Space::generic) {
     if (address - kSharedWindow >= kSharedWindow) {
       warp.fault(in, lane, Fault::Kind::invalid_instruction, address,
@@ -108,8 +109,15 @@ std::optional<Quad> apply(Warp& warp, const Instruction& in, int lane, ptx::Spac
   }
   const Quad after = object.bits();
   if (access == Access::write) std::memcpy(at, &after, sizeof after);
+  if (check::BlockCheck* const check = warp.block().check()) {
+    const auto [owner, offset] = warp.block().locate(address);
+    tell(*owner->check(), offset, *check);
+    if (access == Access::write && Mbarrier(before).phase() != object.phase()) owner->check()->mbarrier_completed(offset);
+  }
   return before;
 }
+
+void tell_nothing(check::BlockCheck&, Quad, check::BlockCheck&) {}
 
 template <class Change>
 Mbarrier::Misuse if_usable(Mbarrier& object, Change change) {
@@ -147,13 +155,21 @@ Mbarrier::Misuse act(Mbarrier& object, Word operand, bool drops) {
 // turns; those of one cluster never run at the same time.
 template <Action action>
 void change(Warp& warp, const Instruction& in) {
+  constexpr bool arrives = action == Action::arrive || action == Action::arrive_without_completing ||
+                           action == Action::expect_and_arrive;
   warp.progress();
   for (Word left = warp.mask(); left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     const Word operand = warp.at<Word>(in.b)[lane];
     const auto before =
         apply(warp, in, lane, space_of(in), warp.at<Quad>(in.a)[lane], Access::write,
-              [&](Mbarrier& object) { return act<action>(object, operand, (in.flags & kDrops) != 0); });
+              [&](Mbarrier& object) { return act<action>(object, operand, (in.flags & kDrops) != 0); },
+              [&](check::BlockCheck& owner, Quad offset, check::BlockCheck& mine) {
+                if (action == Action::init)
+                  owner.mbarrier_init(offset);
+                else if (arrives)
+                  owner.mbarrier_arrive(offset, mine, warp.index(), lane);
+              });
     if (!before) return;
     warp.at<Quad>(in.d)[lane] = *before;
   }
@@ -168,9 +184,16 @@ void test(Warp& warp, const Instruction& in) {
     const bool phase = parity ? (warp.at<Word>(in.b)[lane] & 1) != 0
                               : Mbarrier(warp.at<Quad>(in.b)[lane]).phase();
     const auto bits = apply(warp, in, lane, space_of(in), warp.at<Quad>(in.a)[lane], Access::read,
-                            [](Mbarrier& object) { return object.unusable(); });
+                            [](Mbarrier& object) { return object.unusable(); }, tell_nothing);
     if (!bits) return;
-    completed |= Word{phase != Mbarrier(*bits).phase()} << lane;
+    const bool passes = phase != Mbarrier(*bits).phase();
+    completed |= Word{passes} << lane;
+    if (check::BlockCheck* const check = warp.block().check(); check != nullptr && passes) {
+      Quad address = warp.at<Quad>(in.a)[lane];
+      if (space_of(in) == ptx::Space::generic) address -= kSharedWindow;
+      const auto [owner, offset] = warp.block().locate(address);
+      owner->check()->mbarrier_passed(offset, *check, warp.index(), lane);
+    }
   }
   if (completed != warp.mask()) warp.idle();
   write<bool>(warp, in.d, [&](int lane) { return (completed >> lane & 1) != 0; });
@@ -189,7 +212,7 @@ void arrive_when_copied(Warp& warp, const Instruction& in) {
     Quad address = warp.at<Quad>(in.a)[lane];
     const auto before = apply(warp, in, lane, space_of(in), address, Access::write, [](Mbarrier& object) {
       return if_usable(object, [&] { return counted ? Mbarrier::Misuse{} : object.await(1); });
-    });
+    }, tell_nothing);
     if (!before) return;
     if (space_of(in) == ptx::Space::generic) address -= kSharedWindow;
     if (!copies.pending(AsyncCopy::Completion::group, 1u << lane)) {
@@ -289,12 +312,14 @@ void build_arrive_when_copied(Decoder& decoder, const ptx::Statement& statement,
 bool complete_transactions(Warp& warp, const Instruction& in, int lane, Quad address, Word bytes) {
   return apply(warp, in, lane, ptx::Space::shared, address, Access::write, [&](Mbarrier& object) {
            return if_usable(object, [&] { return object.complete(bytes); });
-         }).has_value();
+         }, tell_nothing).has_value();
 }
 
 bool arrive_after_copies(Warp& warp, const Instruction& in, int lane, Quad address, Word count) {
   return apply(warp, in, lane, ptx::Space::shared, address, Access::write, [&](Mbarrier& object) {
            return if_usable(object, [&] { return object.arrive({.count = count}); });
+         }, [&](check::BlockCheck& owner, Quad offset, check::BlockCheck& mine) {
+           owner.mbarrier_arrive(offset, mine, warp.index(), lane);
          }).has_value();
 }
 

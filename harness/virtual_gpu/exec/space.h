@@ -35,6 +35,11 @@ std::byte* lane_range(Warp& warp, const Instruction& in, int lane, ptx::Space sp
 /// Whether `address` is a multiple of `alignment`; if not, `warp` has a fault.
 bool aligned(Warp& warp, const Instruction& in, int lane, std::uint64_t address, std::uint64_t alignment);
 
+/// How the checks see the access to a tile, which may reach beyond what its matrix holds.
+constexpr check::Access::Kind tile_access(Access access) {
+  return access == Access::write ? check::Access::Kind::write : check::Access::Kind::peek;
+}
+
 /// A space's fast path: `map` gives the host address of [first, first + extent) if all of that may be
 /// accessed and lies together, else null. `account` counts the bytes moved.
 struct GlobalSpace {
