@@ -2,9 +2,11 @@
 // All-reduce in two steps on one grid, with a barrier of the grid or of all ranks between them.
 #include <pkb/allreduce.h>
 
+#if defined(COOPERATIVE)
 #include <cooperative_groups.h>
-
+#elif !defined(FENCES_AND_ATOMICS)
 #include <cuda/atomic>
+#endif
 
 #include "peers.cuh"
 

@@ -3,7 +3,9 @@
 // read-modify-writes, a queue of tasks, warps that aggregate their atomics.
 #include <pkb/allreduce.h>
 
+#ifdef CHAIN_OF_ADDITIONS
 #include <cuda/atomic>
+#endif
 
 #include "peers.cuh"
 

@@ -2,9 +2,11 @@
 // All-reduce in tiles through two shared stages that warps of one kind fill and warps of the other empty.
 #include <pkb/allreduce.h>
 
+#ifndef NAMED_BARRIERS
 #include <cooperative_groups.h>
 #include <cuda/barrier>
 #include <cuda/pipeline>
+#endif
 
 #include "peers.cuh"
 

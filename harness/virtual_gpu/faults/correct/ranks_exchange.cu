@@ -3,7 +3,9 @@
 // into a peer, by 128-bit words that carry their flag, late or not at all at once.
 #include <pkb/allreduce.h>
 
+#ifdef QUEUE
 #include <cuda/atomic>
+#endif
 
 #include "peers.cuh"
 
@@ -23,7 +25,9 @@ struct State : Meeting {
 State* here;
 unsigned epoch;
 
+#ifdef QUEUE
 using System = cuda::atomic_ref<unsigned, cuda::thread_scope_system>;
+#endif
 
 // fp64 holds the sums exactly, so that every order gives the same bits.
 __global__ void all_reduce(Peers<State> peers, int count, unsigned epoch) {

@@ -3,11 +3,13 @@
 // barrier.
 #include <pkb/allreduce.h>
 
+#if defined(CLUSTER) || defined(TILES_OF_WARPS)
 #include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+#endif
 
 #include "peers.cuh"
 
-namespace cg = cooperative_groups;
 struct State {};
 
 #ifdef CLUSTER

@@ -53,6 +53,11 @@ __global__ void all_reduce(Peers<State> peers, int count, unsigned epoch) {
       store_release(&peers.state[threadIdx.x]->done[blockIdx.x][peers.self], number);
 #endif
   }
+#ifdef DONE_FLAGS
+  // The last of these flags too has to come while this rank still runs.
+  if (threadIdx.x < peers.count)
+    while (!reached(load_acquire(&own.done[blockIdx.x][threadIdx.x]), epoch * kChunks)) {}
+#endif
 }
 
 void setup(pkb::Context& ctx, const pkb::Args&) {

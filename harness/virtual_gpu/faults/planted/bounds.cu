@@ -28,9 +28,9 @@ __global__ void all_reduce(Peers<State> peers, float* scratch, int count) {
 #elif defined(PEERS_INPUT)
   if (last) seen = static_cast<float>(peers.input[(peers.self + 1) % peers.count][i + 1]);  // @PEERS_INPUT
 #elif defined(PEERS_STATE)
-  if (first) atomicAdd_system(&peers.state[(peers.self + 1) % peers.count]->values[64], 1.0f);  // @PEERS_STATE
+  if (first) seen = peers.state[(peers.self + 1) % peers.count]->values[64];  // @PEERS_STATE
 #elif defined(PEERS_STATE_WITHIN)
-  if (first) atomicAdd_system(&peers.state[(peers.self + 1) % peers.count]->values[63], 1.0f);
+  if (first) seen = peers.state[(peers.self + 1) % peers.count]->values[63];
 #elif defined(ALLOCATION)
   if (i < 101) scratch[i] = 1;  // @ALLOCATION
 #elif defined(ALLOCATION_WITHIN)

@@ -45,7 +45,9 @@ __global__ void all_reduce(Peers<State> peers, int count, int shift) {
 
 void run(pkb::Context& ctx, const pkb::Args& args) {
   const int count = static_cast<int>(args.out.numel());
-#ifdef DYNAMIC_SHARED
+#if defined(STATIC_SHARED)
+  const int bytes = 0;
+#elif defined(DYNAMIC_SHARED)
   const int bytes = (kThreads - 1) * sizeof(float);
 #else
   const int bytes = kThreads * sizeof(float);

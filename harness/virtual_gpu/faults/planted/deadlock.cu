@@ -24,7 +24,7 @@ __global__ void all_reduce(Peers<State> peers, int count, unsigned epoch) {
     store_release(&next.turn[0], epoch);
 #elif defined(CHAIN)
     if (peers.self > 0) wait_for(&own.turn[0], epoch);
-    store_release(&next.turn[0], epoch);
+    if (peers.self < peers.count - 1) store_release(&next.turn[0], epoch);
 #elif defined(OTHER_PLACE)
     // Everybody signals at the place of the receiver, and looks at the place of the sender.
     for (int r = 0; r < peers.count; ++r) store_release(&peers.state[r]->turn[r], epoch);

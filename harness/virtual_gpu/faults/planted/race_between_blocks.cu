@@ -3,8 +3,6 @@
 // differ in what orders the blocks.
 #include <pkb/allreduce.h>
 
-#include <cuda/atomic>
-
 #include "peers.cuh"
 
 struct State {
@@ -25,12 +23,12 @@ __device__ void tell(unsigned* flag, unsigned epoch) {
 #elif defined(RELAXED_ATOMIC)
   atomicExch(flag, epoch);
 #elif defined(BLOCK_RELEASE)
-  cuda::atomic_ref<unsigned, cuda::thread_scope_block>(*flag).store(epoch, cuda::std::memory_order_release);
+  asm volatile("st.release.cta.global.u32 [%0], %1;" ::"l"(flag), "r"(epoch) : "memory");
 #elif defined(VOLATILE_AND_FENCES)
   __threadfence();
   *static_cast<volatile unsigned*>(flag) = epoch;
 #else
-  cuda::atomic_ref<unsigned, cuda::thread_scope_device>(*flag).store(epoch, cuda::std::memory_order_release);
+  store_release_gpu(flag, epoch);
 #endif
 }
 __device__ void await(unsigned* flag, unsigned epoch) {
@@ -42,14 +40,14 @@ __device__ void await(unsigned* flag, unsigned epoch) {
 #elif defined(RELAXED_ATOMIC)
   while (!reached(atomicAdd(flag, 0), epoch)) {}
 #elif defined(BLOCK_RELEASE)
-  while (!reached(
-      cuda::atomic_ref<unsigned, cuda::thread_scope_block>(*flag).load(cuda::std::memory_order_acquire), epoch)) {}
+  unsigned value;
+  do asm volatile("ld.acquire.cta.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+  while (!reached(value, epoch));
 #elif defined(VOLATILE_AND_FENCES)
   while (!reached(*static_cast<volatile unsigned*>(flag), epoch)) {}
   __threadfence();
 #else
-  while (!reached(
-      cuda::atomic_ref<unsigned, cuda::thread_scope_device>(*flag).load(cuda::std::memory_order_acquire), epoch)) {}
+  while (!reached(load_acquire_gpu(flag), epoch)) {}
 #endif
 }
 

@@ -2,8 +2,6 @@
 // All-reduce by staging, each block with its partners on the other ranks. Forms differ in what orders the ranks.
 #include <pkb/allreduce.h>
 
-#include <cuda/atomic>
-
 #include "peers.cuh"
 
 struct State : Meeting {
@@ -13,14 +11,17 @@ struct State : Meeting {
 State* here;
 unsigned epoch;
 
-template <cuda::thread_scope scope>
 __device__ void count_in(const Peers<State>& peers, unsigned epoch) {
   __syncthreads();
   if (threadIdx.x == 0) {
-    for (int r = 0; r < peers.count; ++r)
-      cuda::atomic_ref<unsigned, scope>(peers.state[r]->arrived[blockIdx.x]).fetch_add(1, cuda::std::memory_order_release);
-    cuda::atomic_ref<unsigned, scope> arrived(peers.state[peers.self]->arrived[blockIdx.x]);
-    while (!reached(arrived.load(cuda::std::memory_order_acquire), epoch * peers.count)) {}
+    unsigned* own = &peers.state[peers.self]->arrived[blockIdx.x];
+#ifdef COUNTED_ON_DEVICE
+    for (int r = 0; r < peers.count; ++r) add_acq_rel_gpu(&peers.state[r]->arrived[blockIdx.x], 1);
+    while (!reached(load_acquire_gpu(own), epoch * peers.count)) {}
+#else
+    for (int r = 0; r < peers.count; ++r) add_release(&peers.state[r]->arrived[blockIdx.x], 1);
+    while (!reached(load_acquire(own), epoch * peers.count)) {}
+#endif
   }
   __syncthreads();
 }
@@ -29,10 +30,15 @@ __global__ void all_reduce(Peers<State> peers, int count, unsigned epoch) {
   const Part mine(count, blockIdx.x, gridDim.x);
   for (int i = mine.begin + threadIdx.x; i < mine.end; i += blockDim.x)
     peers.state[peers.self]->stage[i] = peers.input[peers.self][i];  // @stage
-#if defined(COUNTED_ON_DEVICE)
-  count_in<cuda::thread_scope_device>(peers, epoch);
-#elif defined(COUNTED_ON_SYSTEM)
-  count_in<cuda::thread_scope_system>(peers, epoch);
+#if defined(COUNTER)
+  if (threadIdx.x == 0) peers.state[0]->counter += 1;  // @COUNTER
+#elif defined(GPU_COUNTER)
+  if (threadIdx.x == 0) atomicAdd(&peers.state[0]->counter, 1);  // @GPU_COUNTER
+#elif defined(SYSTEM_COUNTER)
+  if (threadIdx.x == 0) atomicAdd_system(&peers.state[0]->counter, 1);
+#endif
+#if defined(COUNTED_ON_DEVICE) || defined(COUNTED_ON_SYSTEM)
+  count_in(peers, epoch);
 #elif defined(FENCE_ONLY)
   // A fence orders the accesses of one thread; it waits for nobody.
   __threadfence_system();
@@ -46,13 +52,6 @@ __global__ void all_reduce(Peers<State> peers, int count, unsigned epoch) {
   if (seen == 1.2345f) return;
 #else
   meet(peers, epoch);
-#endif
-#if defined(COUNTER)
-  if (threadIdx.x == 0) peers.state[0]->counter += 1;  // @COUNTER
-#elif defined(GPU_COUNTER)
-  if (threadIdx.x == 0) atomicAdd(&peers.state[0]->counter, 1);  // @GPU_COUNTER
-#elif defined(SYSTEM_COUNTER)
-  if (threadIdx.x == 0) atomicAdd_system(&peers.state[0]->counter, 1);
 #endif
   for (int i = mine.begin + threadIdx.x; i < mine.end; i += blockDim.x) {
     float sum = 0;

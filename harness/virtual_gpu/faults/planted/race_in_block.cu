@@ -20,7 +20,7 @@ __device__ float shared_sum(float value, float* tile) {
 #elif defined(WARP_OVERWRITTEN) || defined(WARP_TWICE_SYNCHRONISED)
   float back = 0;
   for (int round = 0; round < 2; ++round) {
-    tile[t] = value;  // @again
+    tile[t] = round == 0 ? 0 : value;  // @again
     __syncwarp();
     back = tile[t ^ 1];  // @before
 #ifdef WARP_TWICE_SYNCHRONISED
@@ -63,14 +63,14 @@ __device__ float shared_sum(float value, float* tile) {
 #elif defined(BLOCK_OVERWRITTEN) || defined(BLOCK_TWICE_SYNCHRONISED)
   float back = 0;
   for (int round = 0; round < 2; ++round) {
-    tile[t] = value;  // @refill
+    tile[t] = value + static_cast<float>(round);  // @refill
     __syncthreads();
     back = tile[(t + 32) % kThreads];  // @earlier
 #ifdef BLOCK_TWICE_SYNCHRONISED
     __syncthreads();
 #endif
   }
-  return back == value ? back : value;
+  return back == 1.2345f ? 0 : value;
 #elif defined(BLOCK_COUNTER) || defined(BLOCK_ATOMIC_COUNTER)
   auto* counter = reinterpret_cast<unsigned*>(tile);
   if (t == 0) *counter = 0;
