@@ -6,6 +6,7 @@ add_library(pkb_options INTERFACE)
 target_include_directories(pkb_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(pkb_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Werror>
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-unknown-pragmas>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-unused-parameter -Werror=all-warnings>)
 if(PKB_SANITIZE)
   target_compile_options(pkb_options INTERFACE
@@ -51,4 +52,18 @@ function(pkb_bench name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE pkb_options ${arg_LIBS} benchmark::benchmark)
+endfunction()
+
+# pkb_fuzz(name SOURCES x_fuzz.cpp CORPUS folder LIBS ...): LLVMFuzzerTestOneInput as a libFuzzer program in the preset
+# `fuzz`; in every build a test, `<name>_replay`, gives it the files of its corpus.
+function(pkb_fuzz name)
+  cmake_parse_arguments(arg "" "CORPUS" "SOURCES;LIBS" ${ARGN})
+  pkb_test(${name}_replay SOURCES ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/harness/virtual_gpu/ptx/fuzz/replay_test.cpp
+           LIBS ${arg_LIBS})
+  target_compile_definitions(${name}_replay PRIVATE PKB_FUZZ_CORPUS="${CMAKE_CURRENT_SOURCE_DIR}/${arg_CORPUS}")
+  if(PKB_FUZZ)
+    add_executable(${name} ${arg_SOURCES})
+    target_link_libraries(${name} PRIVATE pkb_options ${arg_LIBS})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  endif()
 endfunction()
