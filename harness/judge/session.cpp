@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr std::size_t kMostSymmetric = 256;  // each costs every judge a descriptor
-constexpr std::size_t kLongestWaits = 500;
+constexpr std::size_t kLongestLine = 500;
 constexpr int kPollMilliseconds = 1;  ///< how long another judge's message may lie unnoticed
 constexpr auto kSampleInterval = 100ms;
 constexpr auto kTeardownDeadline = 30s, kDeathPatience = 2s;
@@ -28,18 +28,10 @@ std::vector<int> numbers_of(const std::vector<FileDescriptor>& descriptors) {
   return numbers;
 }
 
-/// The lines of a status page within one sentence.
-std::string in_one_line(std::string lines) {
-  while (lines.ends_with('\n')) lines.pop_back();
-  if (lines.size() > kLongestWaits) lines = lines.substr(0, kLongestWaits) + "...";
-  std::ranges::replace(lines, '\n', ',');
-  return lines;
-}
-
 /// What a process that died said last, which may say why.
 std::string last_line(std::string text) {
   while (text.ends_with('\n')) text.pop_back();
-  return in_one_line(text.substr(text.rfind('\n') + 1));
+  return text.substr(text.rfind('\n') + 1).substr(0, kLongestLine);
 }
 
 Verdict verdict_of(worker::Trouble::Kind kind) {
@@ -125,6 +117,9 @@ void Session::quit() {
 
 bool Session::perform(const Phase& phase, const worker::ToWorker& message, std::span<const int> descriptors) {
   x_deadlock = {};
+  x_launches_before.clear();
+  for (int rank = 0; rank < x_options.ranks && !x_status.empty(); ++rank)
+    x_launches_before.push_back(x_status.read(rank).launches);
   bool listening = x_worker.channel().send(encode(message), descriptors) || fail_closed(phase);
   const auto start = Clock::now();
   for (;;) {
@@ -267,18 +262,29 @@ void Session::watch(const Phase& phase, Clock::time_point start) {
 }
 
 void Session::stop_all(Verdict verdict, const Phase& phase, const std::string& why) {
-  std::vector<int> answered;
+  std::vector<int> answered, silent;
   for (int rank = 0; rank < x_options.ranks; ++rank)
-    if (x_agreement.events()[static_cast<std::size_t>(rank)]) answered.push_back(rank);
+    (x_agreement.events()[static_cast<std::size_t>(rank)] ? answered : silent).push_back(rank);
+  if (silent.empty()) return;  // all have something to say: the decision is due
+  x_agreement.stop();
+  if (!x_status.empty())
+    return record(verdict, fmt::format("{}: {}", why, describe_ranks(standings())), phase, silent.front());
   const std::string others =
       answered.empty() ? "no rank has answered" : list_ranks(answered) + " had answered";
+  for (const int rank : silent) record(verdict, fmt::format("{}; {}", why, others), phase, rank);
+}
+
+std::vector<Standing> Session::standings() const {
+  std::vector<Standing> ranks;
   for (int rank = 0; rank < x_options.ranks; ++rank) {
-    if (x_agreement.events()[static_cast<std::size_t>(rank)]) continue;
-    const std::string waits = x_status.empty() ? "" : in_one_line(x_status.read(rank).waits);
-    record(verdict, fmt::format("{}; {}{}{}", why, others, waits.empty() ? "" : "; it waits at: ", waits),
-           phase, rank);
+    const auto index = static_cast<std::size_t>(rank);
+    const bool answered = x_agreement.events()[index].has_value();
+    const DeviceState device = x_status.read(rank);
+    ranks.push_back({.answered = answered,
+                     .launches = device.launches - x_launches_before[index],
+                     .waits = answered ? "" : device.waits});
   }
-  x_agreement.stop();
+  return ranks;
 }
 
 }  // namespace pkb::judge

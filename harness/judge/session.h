@@ -66,6 +66,7 @@ class Session {
   /// Rank 0 looks after all: ends the phase when nothing can come of it any more.
   void watch(const Phase& phase, std::chrono::steady_clock::time_point start);
   void stop_all(Verdict verdict, const Phase& phase, const std::string& why);
+  std::vector<Standing> standings() const;
 
   Options x_options;
   WorkerProcess x_worker;
@@ -75,6 +76,7 @@ class Session {
   StatusPages x_status;
   DeadlockWatch x_deadlock;
   std::chrono::steady_clock::time_point x_last_sample;
+  std::vector<std::uint32_t> x_launches_before;  ///< by rank, when the phase began
   worker::Done x_done;
   std::vector<device::Segment> x_symmetric;
   std::vector<Diagnosis> x_diagnoses;

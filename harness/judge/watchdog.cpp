@@ -1,24 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/judge/watchdog.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
+#include "harness/judge/agreement.h"
 #include "harness/process/captured_output.h"
 
 namespace pkb::judge {
+namespace {
+
+template <class T>
+T load(const std::byte* from) {
+  T value{};
+  __atomic_load(reinterpret_cast<const T*>(from), &value, __ATOMIC_ACQUIRE);
+  return value;
+}
+
+constexpr std::size_t kLongestWaits = 1500;
+
+/// The lines of a status page within one sentence.
+std::string in_one_line(std::string lines) {
+  while (lines.ends_with('\n')) lines.pop_back();
+  if (lines.size() > kLongestWaits) lines = lines.substr(0, kLongestWaits) + "...";
+  for (std::size_t at = 0; (at = lines.find('\n', at)) != std::string::npos; ++at) lines.replace(at, 1, "; ");
+  return lines;
+}
+
+}  // namespace
+
+std::string describe_ranks(const std::vector<Standing>& ranks) {
+  std::vector<std::pair<std::string, std::vector<int>>> waits;
+  std::vector<int> ended, idle, absent;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const int rank = static_cast<int>(i);
+    if (ranks[i].answered) {
+      (ranks[i].launches > 0 ? ended : idle).push_back(rank);
+    } else if (ranks[i].waits.empty()) {
+      absent.push_back(rank);
+    } else {
+      const auto same = std::ranges::find(waits, ranks[i].waits, &std::pair<std::string, std::vector<int>>::first);
+      if (same == waits.end())
+        waits.push_back({ranks[i].waits, {rank}});
+      else
+        same->second.push_back(rank);
+    }
+  }
+  std::vector<std::string> sentences;
+  for (const auto& [what, who] : waits) sentences.push_back(fmt::format("{}: {}", list_ranks(who), in_one_line(what)));
+  if (!ended.empty()) sentences.push_back(fmt::format("The kernels of {} have ended", list_ranks(ended)));
+  const auto several = [](const std::vector<int>& who) { return who.size() == 1 ? "has" : "have"; };
+  if (!idle.empty())
+    sentences.push_back(fmt::format("R{} {} launched no kernel", list_ranks(idle).substr(1), several(idle)));
+  if (!absent.empty())
+    sentences.push_back(fmt::format("R{} {} not returned", list_ranks(absent).substr(1), several(absent)));
+  return fmt::format("{}", fmt::join(sentences, ". "));
+}
 
 DeviceState StatusPages::read(int rank) const {
   using virtual_gpu::Status;
   const std::byte* const page = x_pages.at(static_cast<std::size_t>(rank)).data();
-  std::uint64_t progress = 0;
-  std::uint32_t polling = 0;
-  __atomic_load(reinterpret_cast<const std::uint64_t*>(page + offsetof(Status, progress)), &progress,
-                __ATOMIC_ACQUIRE);
-  __atomic_load(reinterpret_cast<const std::uint32_t*>(page + offsetof(Status, polling)), &polling,
-                __ATOMIC_ACQUIRE);
-  DeviceState state{.progress = progress, .polling = polling != 0, .waits = {}};
+  DeviceState state{.progress = load<std::uint64_t>(page + offsetof(Status, progress)),
+                    .launches = load<std::uint32_t>(page + offsetof(Status, launches)),
+                    .polling = load<std::uint32_t>(page + offsetof(Status, polling)) != 0 &&
+                               load<std::uint32_t>(page + offsetof(Status, host_waits)) != 0,
+                    .waits = {}};
   if (!state.polling) return state;
   char waits[sizeof(Status::waits)];
   std::memcpy(waits, page + offsetof(Status, waits), sizeof waits);

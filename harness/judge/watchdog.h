@@ -15,9 +15,19 @@ namespace pkb::judge {
 /// What a virtual GPU's status page says.
 struct DeviceState {
   std::uint64_t progress = 0;
-  bool polling = false;
+  std::uint32_t launches = 0;  ///< kernels started so far
+  bool polling = false;        ///< and its program waits for the device
   std::string waits;  ///< printable
 };
+
+/// Where a rank stands when the ranks wait for each other without end.
+struct Standing {
+  bool answered = false;
+  std::uint32_t launches = 0;  ///< kernels since the phase began
+  std::string waits;           ///< lines, as in DeviceState
+};
+/// "ranks 0, 2: kernel k, ...: 1 thread waits ... The kernels of rank 1 have ended. Rank 3 has launched no kernel"
+std::string describe_ranks(const std::vector<Standing>& ranks);
 
 /// The status pages of all ranks' virtual GPUs, mapped for reading. The workers may write anything there.
 class StatusPages {

@@ -11,13 +11,13 @@ namespace {
 using Rank = DeadlockWatch::Rank;
 
 Rank polls(std::uint64_t progress) {
-  return {.waits_for_others = false, .device = {.progress = progress, .polling = true, .waits = {}}};
+  return {.waits_for_others = false, .device = {.progress = progress, .launches = 1, .polling = true, .waits = {}}};
 }
 Rank works(std::uint64_t progress) {
-  return {.waits_for_others = false, .device = {.progress = progress, .polling = false, .waits = {}}};
+  return {.waits_for_others = false, .device = {.progress = progress, .launches = 1, .polling = false, .waits = {}}};
 }
 Rank answered(std::uint64_t progress) {
-  return {.waits_for_others = true, .device = {.progress = progress, .polling = false, .waits = {}}};
+  return {.waits_for_others = true, .device = {.progress = progress, .launches = 1, .polling = false, .waits = {}}};
 }
 
 /// Samples every 100 ms from time 0; the number of the first that finds a deadlock, or -1.
@@ -48,18 +48,37 @@ TEST(DeadlockWatch, StartsAgainAfterEachProgress) {
   EXPECT_EQ(first_alarm(samples), 21);  // progress is seen in sample 10, quiet from 11 on
 }
 
+TEST(Waits, OfRanksAreToldOnceWhereTheyAreTheSame) {
+  EXPECT_EQ(describe_ranks({{.answered = false, .launches = 1, .waits = "kernel k: 1 thread waits\nkernel l: 2 poll\n"},
+                            {.answered = true, .launches = 2, .waits = {}},
+                            {.answered = false, .launches = 1, .waits = "kernel k: 1 thread waits\nkernel l: 2 poll\n"},
+                            {.answered = true, .launches = 0, .waits = {}},
+                            {.answered = false, .launches = 0, .waits = {}}}),
+            "ranks 0, 2: kernel k: 1 thread waits; kernel l: 2 poll. The kernels of rank 1 have ended. "
+            "Rank 3 has launched no kernel. Rank 4 has not returned");
+}
+
+TEST(Waits, OfAHostileRankStayShort) {
+  EXPECT_LT(describe_ranks({{.answered = false, .launches = 1, .waits = std::string(4000, 'x')}}).size(), 2000u);
+}
+
 TEST(StatusPages, ShowWhatARankWrites) {
   const auto memory = device::virtual_memory();
   std::vector<device::Segment> pages;
   pages.push_back(memory->create(sizeof(virtual_gpu::Status)));
   auto* page = reinterpret_cast<virtual_gpu::Status*>(pages[0].data());
   page->progress = 42;
+  page->launches = 3;
   std::strcpy(page->waits, "block 0 at a.cu:7");
   const StatusPages status(std::move(pages));
   EXPECT_EQ(status.read(0).progress, 42u);
+  EXPECT_EQ(status.read(0).launches, 3u);
   EXPECT_FALSE(status.read(0).polling);
   EXPECT_EQ(status.read(0).waits, "");
   page->polling = 1;
+  EXPECT_FALSE(status.read(0).polling) << "the program may still launch what ends it";
+  page->host_waits = 1;
+  EXPECT_TRUE(status.read(0).polling);
   EXPECT_EQ(status.read(0).waits, "block 0 at a.cu:7");
   // A hostile worker: no end of the text, escape sequences.
   std::memset(page->waits, '\x1B', sizeof page->waits);

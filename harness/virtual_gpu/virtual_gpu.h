@@ -29,6 +29,7 @@ struct Status {
   std::uint64_t progress;   ///< grows whenever something happens that can change memory
   std::uint32_t polling;    ///< 1: work is pending and every resident block only polls
   std::uint32_t launches;   ///< kernels started
+  std::uint32_t host_waits; ///< 1: the program waits for the device, so it will not launch what ends the polling
   char waits[4000];         ///< NUL-terminated description of the waiting blocks while polling
 };
 

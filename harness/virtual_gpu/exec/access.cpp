@@ -131,7 +131,7 @@ void store(Warp& warp, const Instruction& in) {
   using Address = typename Space::Address;
   const Address* addresses = warp.at<Address>(in.a);
   const Register* values = warp.at<Register>(in.b);
-  warp.progress();
+  if constexpr (Space::kSpace != ptx::Space::local) warp.progress();
   if (warp.mask() == kAllLanes && is_simple(warp, in)) {
     const Address first = static_cast<Address>(addresses[0] + in.immediate);
     const Address step = static_cast<Address>(addresses[1] - addresses[0]);
@@ -152,7 +152,7 @@ template <class Space, class T, class Register>
 void store_vector(Warp& warp, const Instruction& in) {
   const std::uint64_t bytes = in.count * sizeof(T);
   const std::uint32_t* offsets = warp.block().kernel().lists.data() + in.list();
-  warp.progress();
+  if constexpr (Space::kSpace != ptx::Space::local) warp.progress();
   const Accesses<Space> access(warp, in, bytes, Access::write);
   for (std::uint32_t left = warp.mask(); left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
@@ -315,7 +315,7 @@ void build_load(Decoder& decoder, const ptx::Statement& statement, const Entry&)
   in.d = offsets.at(0);
   in.e = list;
   in.count = static_cast<std::uint16_t>(offsets.size());
-  in.flags = ordering.flags();
+  in.flags = ordering.flags() | (place.address.slot == Slot::quad ? kWideAddress : 0);
   in.target = static_cast<std::int32_t>(decoder.kernel().memory_accesses++);
 }
 

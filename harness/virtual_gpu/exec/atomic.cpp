@@ -314,7 +314,7 @@ void build_atomic(Decoder& decoder, const ptx::Statement& statement, const Entry
   in.d = results[0];
   in.e = list;
   in.count = static_cast<std::uint16_t>(sources.size());
-  in.flags = ordering.flags();
+  in.flags = ordering.flags() | (place.address.slot == Slot::quad ? kWideAddress : 0);
   in.target = static_cast<std::int32_t>(decoder.kernel().memory_accesses++);
 }
 

@@ -14,8 +14,10 @@ namespace {
 enum Reduction : std::uint8_t { kNone, kPopc, kAnd, kOr };
 
 // a: barrier number, b: thread count or 0, c: predicate, d: result, flags: reduction.
-template <bool waits>
+// The aligned form, which bar and __syncthreads() are, is for whole warps: its threads gather there first.
+template <bool waits, bool aligned>
 void barrier(Warp& warp, const Instruction& in) {
+  if (aligned && !warp.gathered(in, kAllLanes)) return;
   const int lane = warp.first_lane();
   BlockState::Arrival arrival;
   arrival.id = warp.at<std::uint32_t>(in.a)[lane];
@@ -49,7 +51,7 @@ void nap(Warp& warp, const Instruction&) { warp.idle(); }
 void build_barrier(Decoder& decoder, const ptx::Statement& statement, const Entry&) {
   Modifiers modifiers(statement.opcode);
   modifiers.take("cta");
-  modifiers.take("aligned");
+  const bool aligned = modifiers.take("aligned") || statement.opcode.starts_with("bar.");
   const auto& operands = statement.operands;
   if (modifiers.take("warp")) {
     modifiers.take("sync");
@@ -80,7 +82,8 @@ void build_barrier(Decoder& decoder, const ptx::Statement& statement, const Entr
       at < end ? decoder.source(operands[at++], Slot::word) : decoder.constant(0, Slot::word);
   const std::uint32_t threads =
       at < end ? decoder.source(operands[at++], Slot::word) : decoder.constant(0, Slot::word);
-  Instruction& in = decoder.emit_control(arrives ? barrier<false> : barrier<true>);
+  Instruction& in = decoder.emit_control(arrives ? (aligned ? barrier<false, true> : barrier<false, false>)
+                                                  : (aligned ? barrier<true, true> : barrier<true, false>));
   in.d = to;
   in.a = id;
   in.b = threads;

@@ -201,50 +201,6 @@ void BlockState::release(std::uint32_t id) {
   std::fill(barrier.lanes.begin(), barrier.lanes.end(), 0u);
 }
 
-std::vector<std::string> BlockState::waits() const {
-  struct Group {
-    std::string what;
-    std::uint32_t threads;
-  };
-  std::vector<Group> groups;
-  for (std::size_t i = 0; i < x_warps.size(); ++i)
-    for (const Fragment& fragment : x_warps[i].fragments()) {
-      const bool behind =
-          fragment.state == Fragment::State::barrier || fragment.state == Fragment::State::warpgroup;
-      const Instruction& in = behind ? fragment.next[-1] : *fragment.next;
-      const Kernel::Place& place = x_kernel.places[in.place];
-      std::string what;
-      switch (fragment.state) {
-        case Fragment::State::ready:
-          what = x_stops[i] == Warp::Stop::polling ? "poll" : "run";
-          break;
-        case Fragment::State::barrier:
-          what = fragment.wanted == kClusterBarrier ? "wait at the barrier of the cluster"
-                                                    : fmt::format("wait at barrier {}", fragment.wanted);
-          break;
-        case Fragment::State::rendezvous:
-          what = fmt::format("wait in {} for the other threads of mask {:#x}", place.opcode, fragment.wanted);
-          break;
-        case Fragment::State::warpgroup:
-          what = fmt::format("wait in {} for the other warps of the warpgroup", place.opcode);
-          break;
-      }
-      if (place.file < x_kernel.files.size() && place.line != 0)
-        what += fmt::format(" ({}:{})", x_kernel.files[place.file], place.line);
-      const auto threads = static_cast<std::uint32_t>(std::popcount(fragment.lanes));
-      const auto same =
-          std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.what == what; });
-      if (same == groups.end())
-        groups.push_back({std::move(what), threads});
-      else
-        same->threads += threads;
-    }
-  std::vector<std::string> lines;
-  for (const Group& group : groups)
-    lines.push_back(fmt::format("{} thread{} {}", group.threads, group.threads == 1 ? "" : "s", group.what));
-  return lines;
-}
-
 Kernel::Kernel() = default;
 Kernel::~Kernel() = default;
 Kernel::Kernel(Kernel&&) noexcept = default;

@@ -12,6 +12,7 @@
 #include "harness/virtual_gpu/check/block_check.h"
 #include "harness/virtual_gpu/exec/async_copy.h"
 #include "harness/virtual_gpu/exec/exec.h"
+#include "harness/virtual_gpu/exec/wait.h"
 #include "harness/virtual_gpu/exec/warp.h"
 #include "harness/virtual_gpu/exec/warpgroup.h"
 
@@ -135,8 +136,14 @@ class BlockState {
   /// Sees what was allocated and freed since.
   void refresh();
   void stopped(std::uint32_t warp, Warp::Stop stop) { x_stops[warp] = stop; }
-  /// Where its threads wait, one line per group.
-  std::vector<std::string> waits() const;
+  /// What the threads of a warp wait for, as Block::waits.
+  std::vector<Wait> waits(std::uint32_t warp, std::uint64_t budget);
+  /// The memory that holds an address, by name, and the offset there; no name where nothing does.
+  struct Location {
+    std::string memory;
+    std::uint64_t offset = 0;
+  };
+  Location location(std::uint64_t address, bool shared) const;
 
  private:
   std::byte* look_up(std::uint32_t slot, std::uint64_t address, std::uint64_t bytes, bool write);

@@ -5,8 +5,6 @@
 #include <bit>
 #include <utility>
 
-#include <fmt/format.h>
-
 namespace pkb::virtual_gpu {
 namespace {
 
@@ -22,8 +20,6 @@ std::uint64_t next_random(std::uint64_t& state) {  // splitmix64
   z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
   return z ^ (z >> 31);
 }
-
-std::string coordinates(const Dim3& at) { return fmt::format("({},{},{})", at.x, at.y, at.z); }
 
 }  // namespace
 
@@ -73,6 +69,7 @@ Block::Outcome ClusterState::run(std::uint32_t budget, std::uint64_t seed) {
       const std::int64_t pending = x_pending;
       if (pending != 0) perform_due(x_now);
       progressed |= x_pending != pending;
+      if (stop == Warp::Stop::waiting && warp.waits_for_itself()) stuck(*block, index);
       if (stop == Warp::Stop::fault || has_fault()) return Block::Outcome::fault;
       polls |= stop == Warp::Stop::polling;
       left |= stop != Warp::Stop::waiting && stop != Warp::Stop::finished && used < budget;
@@ -186,29 +183,6 @@ const Counters& ClusterState::counters() {
   return x_counters;
 }
 
-std::vector<std::string> ClusterState::waits() const {
-  std::vector<std::string> lines;
-  for (const auto& block : x_blocks)
-    for (std::string& line : block->waits())
-      lines.push_back(x_blocks.size() == 1
-                          ? std::move(line)
-                          : fmt::format("block {} of the cluster: {}", coordinates(block->index()), line));
-  return lines;
-}
-
-void ClusterState::stuck() {
-  for (const auto& block : x_blocks)
-    for (Warp& warp : block->warps())
-      for (const Fragment& fragment : warp.fragments()) {
-        const bool behind =
-            fragment.state == Fragment::State::barrier || fragment.state == Fragment::State::warpgroup;
-        const Instruction& in = behind ? fragment.next[-1] : *fragment.next;
-        return warp.fault(in, std::countr_zero(fragment.lanes), Fault::Kind::barrier_divergence, 0,
-                          fmt::format("no thread of the {} can go on: {}", x_blocks.size() == 1 ? "block" : "cluster",
-                                      fmt::join(waits(), "; ")));
-      }
-}
-
 Block::Block(const Launch& launch, Memory& memory, std::uint64_t index, std::span<const std::uint32_t> sms)
     : x_state(std::make_unique<ClusterState>(launch, memory, index, sms)) {}
 Block::Block(const Launch& launch, Memory& memory, std::uint64_t index, std::uint32_t sm)
@@ -217,6 +191,6 @@ Block::~Block() = default;
 Block::Outcome Block::run(std::uint32_t budget, std::uint64_t seed) { return x_state->run(budget, seed); }
 const Fault& Block::fault() const { return x_state->fault(); }
 const Counters& Block::counters() const { return x_state->counters(); }
-std::vector<std::string> Block::waits() const { return x_state->waits(); }
+std::vector<Wait> Block::waits(std::uint64_t budget) { return x_state->waits(budget); }
 
 }  // namespace pkb::virtual_gpu

@@ -27,7 +27,7 @@ class ClusterState {
   bool has_fault() const;
   const Fault& fault() const;  ///< where there is one
   const Counters& counters();
-  std::vector<std::string> waits() const;
+  std::vector<Wait> waits(std::uint64_t budget);
 
   // The cluster's barrier (barrier.cluster), for the executing lanes of `warp`.
 
@@ -46,6 +46,7 @@ class ClusterState {
   void perform_due(std::uint64_t now);
   void perform_next();
   void stuck();
+  void stuck(BlockState& block, std::uint32_t warp);
   void complete_barrier();
 
   std::vector<std::unique_ptr<BlockState>> x_blocks;  ///< by rank

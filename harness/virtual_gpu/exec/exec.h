@@ -13,6 +13,7 @@
 
 #include "harness/virtual_gpu/exec/fault.h"
 #include "harness/virtual_gpu/exec/memory.h"
+#include "harness/virtual_gpu/exec/wait.h"
 #include "harness/virtual_gpu/ptx/module.h"
 
 /// Executes decoded PTX: a warp is 32-wide vectors with an active mask.
@@ -135,8 +136,9 @@ class Block {
 
   const Fault& fault() const;  ///< after Outcome::fault
   const Counters& counters() const;
-  /// Where its warps wait, one line per group of threads: for deadlock reports.
-  std::vector<std::string> waits() const;
+  /// What its threads wait for. Those that poll go round their loop once more to show it, which costs at most
+  /// `budget` instructions; with 0 it stays unknown.
+  std::vector<Wait> waits(std::uint64_t budget);
 
  private:
   std::unique_ptr<class ClusterState> x_state;

@@ -17,6 +17,8 @@ namespace pkb::virtual_gpu {
 
 enum class Access : std::uint8_t { read, write };
 
+inline constexpr std::uint8_t kWideAddress = 1 << 5;  ///< flags of ld and atom: addresses take 64 bits each
+
 
 /// Which space an address belongs to; a generic address by its window.
 enum class Where : std::uint8_t { global, shared, local, parameter };

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kChunk = 64;                 // compared at once when looking for a polling warp
 constexpr std::uint64_t kLocalLimit = 1ull << 22;  // bytes a thread; the hardware's is 512 KiB
+constexpr std::size_t kLargestLocal = 1u << 20;    // compared when looking for a polling warp
 constexpr std::uintptr_t kFar = ~std::uintptr_t{0};
 
 void fill_constants(std::byte* registers, const Kernel::Function& function) {
@@ -238,11 +239,34 @@ std::vector<Fragment> Warp::fragments() const {
   return all;
 }
 
+bool Warp::waits_for_itself() const {
+  return x_live != 0 && x_mask == 0 && std::ranges::all_of(x_fragments, [this](const Fragment& fragment) {
+    return fragment.state == Fragment::State::rendezvous && (fragment.wanted & x_live & ~fragment.lanes) != 0;
+  });
+}
+
+void Warp::observe(std::uint64_t budget, Observer& observer) {
+  if (x_faulted || !select()) return;
+  const std::uint64_t progress = x_progress;
+  for (; budget > 0; --budget) {
+    const Instruction& in = *x_next;
+    x_lane_instructions += static_cast<std::uint64_t>(std::popcount(x_mask));
+    ++x_warp_instructions;
+    observer.before(*this, in);
+    x_end = x_next = &in + 1;
+    in.execute(*this, in);
+    observer.after(in);
+    if (x_faulted || x_live == 0 || x_progress != progress) return;
+    if (std::exchange(x_check, false) && repeats()) return;
+    if (x_attention && !select()) return;
+  }
+}
+
 bool Warp::repeats() {
   if (!x_snapshot) x_snapshot = std::make_unique<Snapshot>();
   Snapshot& snapshot = *x_snapshot;
-  if (snapshot.registers.empty() || snapshot.progress != x_progress || x_quiet >= snapshot.next) {
-    const bool was_same = !snapshot.registers.empty() && snapshot.progress == x_progress && same(snapshot);
+  if (snapshot.frames.empty() || snapshot.progress != x_progress || x_quiet >= snapshot.next) {
+    const bool was_same = !snapshot.frames.empty() && snapshot.progress == x_progress && same(snapshot);
     remember();
     return was_same;
   }
@@ -253,26 +277,32 @@ bool Warp::same(Snapshot& snapshot) const {
   if (snapshot.spins != x_spins || snapshot.fragments.front().next != x_next ||
       snapshot.fragments.size() != x_fragments.size() + 1)
     return false;
-  const Frame* frame = x_frame;
-  for (const Snapshot::Registers& saved : snapshot.registers) {
-    if (saved.frame != frame) return false;
-    const std::size_t size = saved.bytes.size();
-    const auto differ = [&](std::size_t at) {
-      return std::memcmp(frame->registers + at, saved.bytes.data() + at, std::min(kChunk, size - at)) != 0;
-    };
-    if (frame == x_frame && size != 0 && differ(snapshot.differs_at)) return false;
-    for (std::size_t at = 0; at < size; at += kChunk)
-      if (differ(at)) {
-        if (frame == x_frame) snapshot.differs_at = at;
+  const auto differ = [&](const Snapshot::Activation& saved, std::size_t at) {
+    return std::memcmp(saved.frame->registers + at, saved.registers.data() + at,
+                       std::min(kChunk, saved.registers.size() - at)) != 0;
+  };
+  const Snapshot::Activation& suspect = snapshot.frames[snapshot.differs_in];
+  if (!suspect.registers.empty() && differ(suspect, snapshot.differs_at)) return false;
+  const std::vector<Fragment> now = fragments(), &then = snapshot.fragments;
+  const bool same_fragments =
+      std::equal(now.begin(), now.end(), then.begin(), [&](const Fragment& a, const Fragment& b) {
+        return a.next == b.next && a.lanes == b.lanes && a.frame == b.frame && a.state == b.state &&
+               a.wanted == b.wanted && a.turn - now.front().turn == b.turn - then.front().turn;
+      });
+  if (!same_fragments) return false;
+  const std::vector<const Frame*> frames = active_frames();
+  if (frames.size() != snapshot.frames.size() || x_local != snapshot.local) return false;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const Snapshot::Activation& saved = snapshot.frames[i];
+    if (frames[i] != saved.frame || frames[i]->call != saved.call) return false;
+    for (std::size_t at = 0; at < saved.registers.size(); at += kChunk)
+      if (differ(saved, at)) {
+        snapshot.differs_in = i;
+        snapshot.differs_at = at;
         return false;
       }
-    frame = frame->caller;
   }
-  const std::vector<Fragment> now = fragments(), &then = snapshot.fragments;
-  return std::equal(now.begin(), now.end(), then.begin(), [&](const Fragment& a, const Fragment& b) {
-    return a.next == b.next && a.lanes == b.lanes && a.frame == b.frame && a.state == b.state &&
-           a.wanted == b.wanted && a.turn - now.front().turn == b.turn - then.front().turn;
-  });
+  return true;
 }
 
 // Snapshots at doubling distances find a cycle of any length (Brent 1980).
@@ -281,17 +311,26 @@ void Warp::remember() {
   snapshot.progress = x_progress;
   snapshot.spins = x_spins;
   snapshot.next = 2 * x_quiet;
-  snapshot.differs_at = 0;
+  snapshot.differs_in = snapshot.differs_at = 0;
   snapshot.fragments = fragments();
-  snapshot.registers.clear();
-  const bool one_frame = std::all_of(snapshot.fragments.begin(), snapshot.fragments.end(),
-                                     [&](const Fragment& fragment) { return fragment.frame == x_frame; });
-  if (!one_frame) return;  // other frames' registers would count too; such a warp only uses up its budget
-  for (const Frame* frame = x_frame; frame != nullptr; frame = frame->caller) {
+  snapshot.frames.clear();
+  if (x_local.size() > kLargestLocal) return;  // such a warp only uses up its budget
+  snapshot.local = x_local;
+  for (const Frame* frame : active_frames()) {
     const Kernel::Function& function = x_block->kernel().functions[frame->function];
-    snapshot.registers.push_back(
-        {frame, {frame->registers, frame->registers + function.register_image_offset}});
+    snapshot.frames.push_back(
+        {frame, frame->call, {frame->registers, frame->registers + function.register_image_offset}});
   }
+}
+
+std::vector<const Frame*> Warp::active_frames() const {
+  std::vector<const Frame*> active;
+  for (const Fragment& fragment : fragments())
+    for (const Frame* frame = fragment.frame; frame != nullptr; frame = frame->caller) {
+      if (std::ranges::find(active, frame) != active.end()) break;  // and so are its callers
+      active.push_back(frame);
+    }
+  return active;
 }
 
 }  // namespace pkb::virtual_gpu

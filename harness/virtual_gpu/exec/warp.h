@@ -72,6 +72,18 @@ class Warp {
   /// Executes about `budget` instructions.
   Stop run(std::uint32_t budget);
 
+  /// Sees each instruction with the warp before it, and that it was executed.
+  class Observer {
+   public:
+    virtual void before(Warp& warp, const Instruction& in) = 0;
+    virtual void after(const Instruction& in) = 0;
+
+   protected:
+    ~Observer() = default;
+  };
+  /// Executes at most `budget` instructions, until the warp has come round its polling loop or does more than poll.
+  void observe(std::uint64_t budget, Observer& observer);
+
   // For handlers.
 
   /// The slot at a register offset, one element a lane.
@@ -185,6 +197,8 @@ class Warp {
   }
   /// Grows with every step that may change memory.
   std::uint64_t progress_count() const { return x_progress; }
+  /// Whether its threads wait for each other, so that nobody else can make it go on.
+  bool waits_for_itself() const;
   /// All fragments, the running one included.
   std::vector<Fragment> fragments() const;
   std::uint64_t warp_instructions() const { return x_warp_instructions; }
@@ -196,12 +210,14 @@ class Warp {
     std::vector<Fragment> fragments;
     std::uint32_t spins = 0;
     std::uint64_t progress = 0;  ///< progress_count() then
-    struct Registers {
+    struct Activation {
       const Frame* frame;
-      std::vector<std::byte> bytes;
+      const Instruction* call;
+      std::vector<std::byte> registers;
     };
-    std::vector<Registers> registers;  ///< of the frame and of all that called it
-    std::size_t differs_at = 0;        ///< where the last comparison failed: loop counters show there again
+    std::vector<Activation> frames;  ///< those that the fragments stand in and all that called them
+    std::vector<std::byte> local;    ///< memory of the threads
+    std::size_t differs_in = 0, differs_at = 0;  ///< where the last comparison failed: loop counters show there again
     std::uint64_t next = 0;            ///< value of x_quiet at which the next snapshot is due
   };
 
@@ -216,6 +232,7 @@ class Warp {
   void give_way();
   bool repeats();
   bool same(Snapshot& snapshot) const;
+  std::vector<const Frame*> active_frames() const;
   void remember();
   bool select();
   Fragment current() const { return {x_next, x_mask, x_turn, x_frame, x_state, x_wanted}; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/virtual_gpu/exec/warp.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "harness/virtual_gpu/exec/test_kernel.h"
@@ -160,6 +161,12 @@ TEST(Calls, DivergentRecursionReturnsToEachCaller) {
   }
 }
 
+std::vector<std::string> waits(TestRun& run) {
+  std::vector<std::string> lines;
+  for (const Wait& wait : run.block().waits(10000)) lines.push_back(to_string(wait));
+  return lines;
+}
+
 TEST(Barriers, ThreadsThatExitedCountAsArrived) {
   TestRun run(kernel_text(R"(
     setp.ge.u32 %p1, %r0, 70;
@@ -213,6 +220,52 @@ TEST(Barriers, ReductionsReachEveryThread) {
   for (std::uint32_t i = 0; i < 64; ++i) EXPECT_EQ(run.word(i), 140u);
 }
 
+TEST(Barriers, AlignedOnesNeedTheWholeWarp) {
+  constexpr const char* kSplit = R"(
+    and.b32 %r1, %r0, 31;
+    setp.lt.u32 %p1, %r1, 12;
+    @%p1 bra few;
+    {0} 0;
+    bra.uni done;
+    few:
+    {0} 0;
+    done:)";
+  for (const std::uint32_t threads : {32, 50, 256}) {
+    for (const char* aligned : {"bar.sync", "barrier.sync.aligned", "bar.cta.sync"}) {
+      TestRun run(kernel_text(fmt::format(kSplit, aligned)), threads);
+      ASSERT_EQ(run.run(), Block::Outcome::fault) << aligned;
+      EXPECT_EQ(run.block().fault().kind, Fault::Kind::barrier_divergence);
+      EXPECT_THAT(run.block().fault().text,
+                  testing::AllOf(testing::StartsWith("the threads of a warp have diverged and wait for each other: "),
+                                 testing::HasSubstr(" threads wait in ")));
+    }
+    TestRun each(kernel_text(fmt::format(kSplit, "barrier.sync")), threads);
+    EXPECT_EQ(each.run(), Block::Outcome::finished) << threads;
+  }
+}
+
+TEST(Barriers, ADivergedWarpGathersAtAnAlignedOne) {
+  // One lane leaves, one comes late, and the other warp waits meanwhile.
+  TestRun run(kernel_text(R"(
+    setp.eq.u32 %p1, %r0, 3;
+    @%p1 exit;
+    setp.ne.u32 %p2, %r0, 5;
+    @%p2 bra meet;
+    mov.u32 %r1, 40;
+    late:
+    sub.u32 %r1, %r1, 1;
+    setp.ne.u32 %p3, %r1, 0;
+    @%p3 bra late;
+    st.global.u32 [%rd0], 7;
+    meet:
+    bar.sync 0;
+    ld.global.u32 %r2, [%rd0];
+    add.s64 %rd0, %rd0, 4;)" + store("%r2")),
+              64);
+  ASSERT_EQ(run.run(), Block::Outcome::finished);
+  for (std::uint32_t i = 0; i < 64; ++i) EXPECT_EQ(run.word(1 + i), i == 3 ? 0u : 7u) << i;
+}
+
 TEST(Barriers, WaitingForNobodyIsAFault) {
   TestRun run(kernel_text("bar.sync 1, 64;"), 32);
   ASSERT_EQ(run.run(), Block::Outcome::fault);
@@ -234,7 +287,7 @@ TEST(Polling, IsReportedUntilMemoryChanges) {
   EXPECT_EQ(run.block().run(100000), Block::Outcome::polling);
   EXPECT_EQ(run.block().run(100000), Block::Outcome::polling);
   EXPECT_LT(run.block().counters().warp_instructions, 2000u);  // it gives up early, and asks again cheaply
-  EXPECT_EQ(run.block().waits(), std::vector<std::string>{"64 threads poll"});
+  EXPECT_EQ(waits(run), std::vector<std::string>{"64 threads poll buffer[0], which is 0, until it is != 0"});
   run.word(0) = 3;
   EXPECT_EQ(run.block().run(100000), Block::Outcome::finished);
   EXPECT_EQ(run.word(1), 3u);
@@ -245,8 +298,8 @@ TEST(Polling, ThreadsAtABarrierBesidePollingOnes) {
       kernel_text(std::string("setp.ge.u32 %p2, %r0, 32;\n@%p2 bra meet;") + kPoll + "meet:\nbar.sync 0;"),
       64);
   EXPECT_EQ(run.run(), Block::Outcome::polling);
-  EXPECT_EQ(run.block().waits(),
-            (std::vector<std::string>{"32 threads poll", "32 threads wait at barrier 0"}));
+  EXPECT_EQ(waits(run), (std::vector<std::string>{"32 threads poll buffer[0], which is 0, until it is != 0",
+                                                  "32 threads wait at barrier 0"}));
   run.word(0) = 3;
   EXPECT_EQ(run.run(), Block::Outcome::finished);
 }
@@ -299,6 +352,97 @@ TEST(Polling, DivergedThreadsPollTogether) {
   run.word(0) = 1;
   EXPECT_EQ(run.run(), Block::Outcome::finished);
 }
+
+TEST(Polling, IsSeenAcrossCallFrames) {
+  // Even lanes poll in a function, to which they give an address through memory; odd ones poll beside it.
+  TestRun run(R"(.version 9.0
+.target sm_90a
+.address_size 64
+.func (.param .b32 value) look(.param .b64 at)
+{
+  .reg .b32 %r<2>; .reg .b64 %rd<2>; .reg .pred %p;
+  ld.param.u64 %rd1, [at];
+  ld.volatile.global.u32 %r1, [%rd1];
+  st.param.b32 [value], %r1;
+  ret;
+}
+.visible .entry k(.param .u64 buffer)
+{
+  .reg .b32 %r<4>; .reg .b64 %rd<2>; .reg .pred %p<3>;
+  ld.param.u64 %rd0, [buffer];
+  mov.u32 %r0, %tid.x;
+  and.b32 %r1, %r0, 1;
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 bra odd;
+  even:
+  { .param .b64 a; st.param.b64 [a], %rd0; .param .b32 v; call.uni (v), look, (a); ld.param.b32 %r2, [v]; }
+  setp.lt.u32 %p2, %r2, 3;
+  @%p2 bra even;
+  bra done;
+  odd:
+  ld.volatile.global.u32 %r2, [%rd0+8];
+  setp.ne.s32 %p2, %r2, 3;
+  @%p2 bra odd;
+  done:
+  ret;
+})");
+  run.word(2) = 4;
+  EXPECT_EQ(run.run(), Block::Outcome::polling);
+  EXPECT_THAT(waits(run), testing::UnorderedElementsAre(
+                              "16 threads poll buffer[0], which is 0",
+                              "16 threads poll buffer[2], which is 4, until it is == 3: that value has passed by"));
+  run.word(0) = run.word(2) = 3;
+  EXPECT_EQ(run.run(), Block::Outcome::finished);
+}
+
+struct Explanation {
+  const char* name;
+  const char* loop;
+  const char* text;
+};
+class ExplainedPolling : public testing::TestWithParam<Explanation> {};
+
+TEST_P(ExplainedPolling, SaysWhatIsMissing) {
+  TestRun run(kernel_text(std::string(".shared .align 16 .b8 sh[64];\nmul.wide.u32 %rd9, %r0, 4;\n"
+                                      "add.s64 %rd1, %rd0, %rd9;\nmov.u32 %r9, 3;\nmov.u32 %r8, sh;\n") +
+                          GetParam().loop),
+              4);
+  run.word(0) = run.word(1) = run.word(3) = 2;
+  run.word(2) = 7;
+  ASSERT_EQ(run.run(), Block::Outcome::polling);
+  EXPECT_EQ(fmt::format("{}", fmt::join(waits(run), "; ")), GetParam().text);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Polling, ExplainedPolling,
+    testing::Values(
+        Explanation{"ABoundInARegister", "w: ld.acquire.sys.global.u32 %r1, [%rd0];\nsetp.lt.u32 %p1, %r1, %r9;\n@%p1 bra w;",
+                    "4 threads poll buffer[0], which is 2, until it is >= 3"},
+        Explanation{"ABreakOutOfTheLoop",
+                    "w: ld.volatile.global.u32 %r1, [%rd0];\nsetp.eq.s32 %p1, %r1, -1;\n@%p1 bra d;\nnanosleep.u32 "
+                    "20;\nbra w;\nd:",
+                    "4 threads poll buffer[0], which is 2, until it is == -1"},
+        Explanation{"ANegatedGuardAndTheLoadSecond",
+                    "w: ld.volatile.global.u32 %r1, [%rd0];\nsetp.le.u32 %p1, %r9, %r1;\n@!%p1 bra w;",
+                    "4 threads poll buffer[0], which is 2, until it is >= 3"},
+        Explanation{"AnAddressForEachThread",
+                    "w: ld.volatile.global.u32 %r1, [%rd1];\nsetp.ne.u32 %p1, %r1, 9;\n@%p1 bra w;",
+                    "3 threads poll buffer[0, 1, 3], which is 2, until it is == 9; 1 thread polls buffer[2], which is 7, until it is == 9"},
+        Explanation{"ALock", "w: atom.global.cas.b32 %r1, [%rd0], 0, 1;\nsetp.ne.s32 %p1, %r1, 0;\n@%p1 bra w;",
+                    "4 threads poll buffer[0], which is 2, until it is == 0"},
+        Explanation{"AWideValueThroughAMove",
+                    "w: ld.volatile.global.u64 %rd2, [%rd0];\nmov.u64 %rd3, %rd2;\nsetp.ne.s64 %p1, %rd3, 0;\n@%p1 bra w;",
+                    "4 threads poll buffer[0], which is 8589934594, until it is == 0"},
+        Explanation{"SharedMemory", "w: ld.volatile.shared.u32 %r1, [%r8+8];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra w;",
+                    "4 threads poll shared memory[2], which is 0, until it is != 0"},
+        Explanation{"SharedMemoryByAGenericAddress",
+                    "cvt.u64.u32 %rd4, %r8;\ncvta.shared.u64 %rd4, %rd4;\nw: ld.volatile.u32 %r1, [%rd4+8];\n"
+                    "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra w;",
+                    "4 threads poll shared memory[2], which is 0, until it is != 0"},
+        Explanation{"SomethingComputed",
+                    "w: ld.volatile.global.u32 %r1, [%rd0];\nand.b32 %r1, %r1, 1;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra w;",
+                    "4 threads poll buffer[0], which is 2"}),
+    [](const auto& test) { return test.param.name; });
 
 TEST(Seeds, ShuffledSchedulesGiveTheSameSums) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {

@@ -26,6 +26,9 @@ constexpr auto kShortestPause = 4us, kLongestPause = 1000us, kLongestPausePerBlo
 
 // Waits are worth describing when they last; the text costs more than the polls.
 constexpr auto kDescribeAfter = 50ms;
+// A program that asks again and again whether work is done waits for it.
+constexpr auto kQuestionHolds = 50ms;
+constexpr std::uint64_t kExplainBudget = 1'000'000;  // instructions of warps
 
 std::string coordinates(std::uint64_t index, const Dim3& grid) {
   return fmt::format("({},{},{})", index % grid.x, index / grid.x % grid.y, index / grid.x / grid.y);
@@ -183,6 +186,7 @@ void Engine::wait_for_work(std::unique_lock<std::mutex>& lock) {
   }
   const auto now = Clock::now();
   if (x_running == 0 && x_running_host_calls == 0) {
+    x_status.host_waits(x_waiting_callers > 0 || now - x_asked < kQuestionHolds);
     if (!x_status.is_polling()) {
       x_status.polls(true);
       x_polling_since = now;
@@ -212,29 +216,37 @@ void Engine::fail(const Fault& fault) {
 }
 
 void Engine::describe_waits() {
-  // Blocks of a grid mostly wait at the same place: one line tells of the first and how many there are.
+  // Blocks of a grid mostly wait for the same: one line tells of the first and how many there are.
   struct Waiting {
+    Wait what;
     std::uint64_t first = 0, blocks = 0;
   };
-  std::map<std::pair<const Grid*, std::string>, Waiting> lines;
+  std::map<const Grid*, std::vector<Waiting>> waiting;
+  const std::uint64_t budget = kExplainBudget / std::max<std::uint64_t>(x_paused.size(), 1);
   for (const ResidentPtr& resident : x_paused) {
-    for (std::string& line : resident->block->waits()) {
-      Waiting& same = lines[{resident->grid.get(), std::move(line)}];
-      same.first = same.blocks == 0 ? resident->index : std::min(same.first, resident->index);
-      ++same.blocks;
+    std::vector<Waiting>& known = waiting[resident->grid.get()];
+    for (const Wait& wait : resident->block->waits(budget)) {
+      auto same = std::ranges::find_if(known, [&](const Waiting& w) { return w.what.key() == wait.key(); });
+      if (same == known.end()) {
+        known.push_back({wait, resident->index, 1});
+        continue;
+      }
+      same->what.merge(wait);
+      same->first = std::min(same->first, resident->index);
+      ++same->blocks;
     }
   }
   std::string text;
   for (const std::shared_ptr<Grid>& grid : x_grids) {
-    if (grid->dispatched == grid->total) continue;
-    text += fmt::format("kernel {}: {} of its {} blocks cannot start before others end\n",
-                        grid->launch.kernel->display_name, grid->total - grid->dispatched, grid->total);
-  }
-  for (const auto& [place, waiting] : lines) {
-    const auto& [grid, line] = place;
-    const std::string more = waiting.blocks == 1 ? "" : fmt::format(" and {} more", waiting.blocks - 1);
-    text += fmt::format("kernel {}, block {}{}: {}\n", grid->launch.kernel->display_name,
-                        coordinates(waiting.first, grid->launch.grid), more, line);
+    const std::string name = "kernel " + grid->launch.kernel->display_name;
+    if (const std::uint64_t absent = grid->total - grid->dispatched; absent > 0) {
+      const std::string first = coordinates(grid->order[grid->dispatched], grid->launch.grid);
+      text += fmt::format("{}: block {}{} never started: the device is full with {} blocks, which wait\n", name, first,
+                          absent == 1 ? "" : fmt::format(" and {} more", absent - 1), x_paused.size());
+    }
+    for (const Waiting& each : waiting[grid.get()])
+      text += fmt::format("{}, block {}{}: {}\n", name, coordinates(each.first, grid->launch.grid),
+                          each.blocks == 1 ? "" : fmt::format(" and {} more", each.blocks - 1), to_string(each.what));
   }
   x_status.describe_waits(text);
 }

@@ -77,6 +77,7 @@ Point Engine::end_of(const StreamPtr& stream) {
 
 bool Engine::reached(const Point& point) const {
   std::lock_guard lock(x_mutex);
+  note_question();
   if (!point.stream) return true;
   if (point.stream->done < point.sequence) return false;
   learn(point.stream->clock_at(point.sequence));
@@ -85,6 +86,7 @@ bool Engine::reached(const Point& point) const {
 
 bool Engine::idle(const StreamPtr& stream) const {
   std::lock_guard lock(x_mutex);
+  note_question();
   const auto concerns = [&](const StreamPtr& busy) {
     return busy == stream || (stream->kind == Stream::Kind::legacy && busy->kind == Stream::Kind::blocking);
   };
@@ -101,15 +103,22 @@ bool Engine::all_idle() const {
 void Engine::wait(const Point& point) {
   if (!point.stream) return;
   std::unique_lock lock(x_mutex);
-  x_work_ended.wait(lock, [&] { return point.stream->done >= point.sequence; });
+  wait_until(lock, [&] { return point.stream->done >= point.sequence; });
   learn(point.stream->clock_at(point.sequence));
 }
 
 void Engine::wait_all() {
   std::unique_lock lock(x_mutex);
-  x_work_ended.wait(lock, [&] { return x_busy.empty(); });
+  wait_until(lock, [&] { return x_busy.empty(); });
   for (const std::weak_ptr<Stream>& each : x_streams)
     if (const StreamPtr stream = each.lock()) learn(stream->clock_at(stream->done));
+}
+
+template <class Done>
+void Engine::wait_until(std::unique_lock<std::mutex>& lock, Done done) {
+  ++x_waiting_callers;
+  x_work_ended.wait(lock, done);
+  --x_waiting_callers;
 }
 
 bool Engine::failed() const {

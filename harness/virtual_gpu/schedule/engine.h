@@ -103,6 +103,10 @@ class Engine {
   void wait_for_work(std::unique_lock<std::mutex>& lock);
   void fail(const Fault& fault);
   void describe_waits();
+  /// Waits on behalf of the program until `done`.
+  template <class Done>
+  void wait_until(std::unique_lock<std::mutex>& lock, Done done);
+  void note_question() const { x_asked = Clock::now(); }
 
   Memory& x_memory;
   const Options x_options;
@@ -127,6 +131,8 @@ class Engine {
   StatusPage x_status;
   Clock::time_point x_polling_since;
   bool x_waits_described = false;
+  int x_waiting_callers = 0;
+  mutable Clock::time_point x_asked;           ///< when the program last asked whether work is done
   std::uint64_t x_seed = 0, x_launches = 0, x_work_done = 0;
   std::mt19937_64 x_random;
   Counters x_counters;

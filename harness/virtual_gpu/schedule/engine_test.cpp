@@ -147,8 +147,8 @@ TEST_F(EngineTest, OneBlockMoreThanResidentWaitsForever) {
   engine.submit(engine.legacy_stream(), launch(kMeet, 132 * 32 + 1, 1));
   ASSERT_TRUE(soon([&] { return polling() && at(0) == 132 * 32 && x_status.waits[0] != 0; }));
   EXPECT_EQ(std::string(x_status.waits),
-            "kernel k: 1 of its 4225 blocks cannot start before others end\n"
-            "kernel k, block (0,0,0) and 4223 more: 1 thread poll\n");
+            "kernel k: block (4224,0,0) never started: the device is full with 4224 blocks, which wait\n"
+            "kernel k, block (0,0,0) and 4223 more: 4224 threads poll data[0], which is 4224, until it is >= 4225\n");
   set(0, 132 * 32 + 1);  // the first to leave makes room
   engine.wait_all();
   EXPECT_EQ(at(0), 132u * 32 + 2);

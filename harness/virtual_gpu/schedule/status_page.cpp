@@ -22,6 +22,12 @@ void StatusPage::polls(bool polling) {
   if (x_page != nullptr) std::atomic_ref(x_page->polling).store(polling ? 1 : 0, std::memory_order_release);
 }
 
+void StatusPage::host_waits(bool waits) {
+  if (waits == x_host_waits) return;
+  x_host_waits = waits;
+  if (x_page != nullptr) std::atomic_ref(x_page->host_waits).store(waits ? 1 : 0, std::memory_order_release);
+}
+
 void StatusPage::describe_waits(std::string_view text) {
   if (x_page == nullptr) return;
   const std::size_t length = std::min(text.size(), sizeof(x_page->waits) - 1);

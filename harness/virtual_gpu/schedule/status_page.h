@@ -15,13 +15,14 @@ class StatusPage {
   void progressed();
   void launched();
   void polls(bool polling);
+  void host_waits(bool waits);
   bool is_polling() const { return x_polling; }
   /// Keeps what fits.
   void describe_waits(std::string_view text);
 
  private:
   Status* x_page;
-  bool x_polling = false;
+  bool x_polling = false, x_host_waits = false;
 };
 
 }  // namespace pkb::virtual_gpu
