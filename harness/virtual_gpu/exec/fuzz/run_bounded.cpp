@@ -20,7 +20,7 @@ constexpr std::size_t kMostShared = 227 * 1024;  // a launch with more never sta
 void run_kernel(std::shared_ptr<const Kernel> kernel, unsigned threads, unsigned seed) {
   std::vector<std::uint64_t> buffer(kBufferBytes / sizeof(std::uint64_t));
   Memory memory;
-  memory.add({reinterpret_cast<std::uint64_t>(buffer.data()), kBufferBytes, "buffer", 0, false});
+  memory.add({.base = reinterpret_cast<std::uint64_t>(buffer.data()), .bytes = kBufferBytes, .name = "buffer", .owner = 0});
   Launch launch;
   launch.kernel = kernel;
   launch.block.x = std::clamp(threads, 1u, kernel->max_threads);
