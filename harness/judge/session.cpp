@@ -267,6 +267,9 @@ void Session::stop_all(Verdict verdict, const Phase& phase, const std::string& w
     (x_agreement.events()[static_cast<std::size_t>(rank)] ? answered : silent).push_back(rank);
   if (silent.empty()) return;  // all have something to say: the decision is due
   x_agreement.stop();
+  for (const int rank : silent)
+    if (!x_status.empty())
+      for (const std::string& each : x_status.races(rank)) record(Verdict::race, each, phase, rank);
   if (!x_status.empty())
     return record(verdict, fmt::format("{}: {}", why, describe_ranks(standings())), phase, silent.front());
   const std::string others =

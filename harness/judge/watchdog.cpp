@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sstream>
 
 #include "harness/judge/agreement.h"
 #include "harness/process/captured_output.h"
@@ -59,6 +60,20 @@ std::string describe_ranks(const std::vector<Standing>& ranks) {
   return fmt::format("{}", fmt::join(sentences, ". "));
 }
 
+namespace {
+
+/// A NUL-terminated text that another process may be writing.
+template <std::size_t size>
+std::string printable_text(const std::byte* from) {
+  char text[size];
+  std::memcpy(text, from, size);
+  process::CapturedOutput printable(2 * size);
+  printable.append({text, ::strnlen(text, size)});
+  return printable.text();
+}
+
+}  // namespace
+
 DeviceState StatusPages::read(int rank) const {
   using virtual_gpu::Status;
   const std::byte* const page = x_pages.at(static_cast<std::size_t>(rank)).data();
@@ -67,13 +82,17 @@ DeviceState StatusPages::read(int rank) const {
                     .polling = load<std::uint32_t>(page + offsetof(Status, polling)) != 0 &&
                                load<std::uint32_t>(page + offsetof(Status, host_waits)) != 0,
                     .waits = {}};
-  if (!state.polling) return state;
-  char waits[sizeof(Status::waits)];
-  std::memcpy(waits, page + offsetof(Status, waits), sizeof waits);
-  process::CapturedOutput printable(2 * sizeof waits);
-  printable.append({waits, ::strnlen(waits, sizeof waits)});
-  state.waits = printable.text();
+  if (state.polling) state.waits = printable_text<sizeof(Status::waits)>(page + offsetof(Status, waits));
   return state;
+}
+
+std::vector<std::string> StatusPages::races(int rank) const {
+  using virtual_gpu::Status;
+  const std::byte* const page = x_pages.at(static_cast<std::size_t>(rank)).data();
+  std::istringstream text(printable_text<sizeof(Status::races)>(page + offsetof(Status, races)));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  return lines;
 }
 
 bool DeadlockWatch::is_deadlocked(Clock::time_point now, const std::vector<Rank>& ranks) {

@@ -37,6 +37,8 @@ class StatusPages {
   explicit StatusPages(std::vector<device::Segment> pages) : x_pages(std::move(pages)) {}
   bool empty() const { return x_pages.empty(); }
   DeviceState read(int rank) const;
+  /// What the rank has found in the run that it has not ended, printable.
+  std::vector<std::string> races(int rank) const;
 
  private:
   std::vector<device::Segment> x_pages;

@@ -31,6 +31,7 @@ struct Status {
   std::uint32_t launches;   ///< kernels started
   std::uint32_t host_waits; ///< 1: the program waits for the device, so it will not launch what ends the polling
   char waits[4000];         ///< NUL-terminated description of the waiting blocks while polling
+  char races[4000];         ///< NUL-terminated, a line each: those of the present run, in case it never ends
 };
 
 /// Gives bytes of this process that are shared with others addresses of the device, which host code cannot access.

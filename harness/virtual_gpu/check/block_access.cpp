@@ -89,7 +89,7 @@ void BlockCheck::global(const Access& access, Shadow& shadow, std::uint32_t mask
                       x_grid->place(access.place));
     }
   }
-  if (shadow.cells() == nullptr || x_ledger.stopped()) return;
+  if (shadow.cells() == nullptr || !x_grid->records() || x_ledger.stopped()) return;
   while (mask != 0) {
     const std::uint64_t stretch = offsets[std::countr_zero(mask)] >> Ledger::kLockShift;
     const Ledger::Lock lock(x_ledger, shadow.owner(), stretch << Ledger::kLockShift);

@@ -72,6 +72,16 @@ ClockPtr BlockCheck::clock_of(const View& view, std::uint32_t warp, std::uint32_
   return clock_of(mine);
 }
 
+/// What a lane knows beside its own accesses since it last synchronised. Many lanes ask for the same.
+ClockPtr BlockCheck::clock_of_view(std::uint32_t warp, int lane) {
+  const ViewPtr& mine = view(warp, lane);
+  if (x_clock_view != mine) {
+    x_clock_view = mine;
+    x_clock = clock_of(*mine);
+  }
+  return x_clock;
+}
+
 ClockPtr BlockCheck::clock_of(const View& mine) const {
   auto clock = std::make_shared<Clock>(*mine.outside);
   const auto warps = static_cast<std::ptrdiff_t>(x_warps.size());
@@ -169,7 +179,7 @@ void BlockCheck::take(View& view, const Record& record, Scope scope, Missed::Why
     miss({.why = Missed::Why::no_release, .block = writer, .scope = record.scope, .write = record.place, .read = place});
   for (const Record::Release& each : record.releases) {
     if (includes(each.scope, block_of(each.releaser), x_block))
-      view.join(each.clock, x_block);
+      view.join(each.clock, each.releaser, each.time, x_block);
     else
       miss({Missed::Why::release_scope, block_of(each.releaser), each.scope, record.place, place});
   }
@@ -193,7 +203,12 @@ void BlockCheck::acquire(const Access& access, const RecordPtr& record, int lane
   }
 }
 
-Record BlockCheck::release(const Access& access, const RecordPtr& before, int lane, PlaceId place) {
+std::optional<Record> BlockCheck::release(const Access& access, const RecordPtr& before, int lane, PlaceId place) {
+  const View& mine = *view(access.warp, lane);
+  const bool tells = releases(access.order) ||
+                     std::any_of(mine.fenced.begin(), mine.fenced.end(), [](const ClockPtr& each) { return each != nullptr; });
+  // An update that says nothing leaves what is said: it is part of the same chain.
+  if (access.kind == Access::Kind::update && !tells) return std::nullopt;
   Record record;
   const Thread me = thread_of(x_block, access.warp, static_cast<std::uint32_t>(lane));
   if (before && access.kind == Access::Kind::update && includes(before->scope, block_of(before->writer), x_block) &&
@@ -202,10 +217,9 @@ Record BlockCheck::release(const Access& access, const RecordPtr& before, int la
   record.writer = me;
   record.scope = access.scope;
   record.place = place;
-  const View& mine = *view(access.warp, lane);
-  if (releases(access.order)) record.add({access.scope, me, clock_of(mine, access.warp, 1u << lane)});
+  if (releases(access.order)) record.add({access.scope, me, x_now, clock_of_view(access.warp, lane)});
   for (std::size_t scope = 0; scope < kScopes; ++scope)
-    if (mine.fenced[scope]) record.add({static_cast<Scope>(scope), me, mine.fenced[scope]});
+    if (mine.fenced[scope]) record.add({static_cast<Scope>(scope), me, 0, mine.fenced[scope]});
   return record;
 }
 
@@ -218,7 +232,10 @@ BlockCheck::Strong::Strong(BlockCheck& check, const Access& access, Shadow* shad
 BlockCheck::Strong::~Strong() {
   const PlaceId place = x_check.x_grid->place(x_access.place);
   RecordPtr before;
-  Cell* const cell = x_shadow == nullptr || x_shadow->cells() == nullptr ? nullptr : x_shadow->cells() + x_offset / kGranule;
+  const bool recorded = x_shadow != nullptr && x_shadow->cells() != nullptr && x_check.x_grid->records();
+  Cell* const cell = recorded ? x_shadow->cells() + x_offset / kGranule : nullptr;
+  if (x_shadow != nullptr && x_shadow->tracks_initialisation() && !x_access.reads())
+    x_shadow->mark_written(x_offset, x_access.bytes);
   if (cell != nullptr && cell->record != 0) before = x_check.checker().record(cell->record);
   if (x_shadow == nullptr)
     if (const auto found = x_owner.x_shared_records.find(x_offset); found != x_owner.x_shared_records.end())
@@ -227,9 +244,10 @@ BlockCheck::Strong::~Strong() {
   if (cell != nullptr) x_check.touch(x_access, *x_shadow, x_lane, x_offset);
   if (x_shadow == nullptr) x_check.touch_shared(x_access, x_owner, x_lane, x_offset);
   if (x_access.reads()) return;
-  const Record record = x_check.release(x_access, before, x_lane, place);
-  if (cell != nullptr) cell->record = x_check.checker().keep(record);
-  if (x_shadow == nullptr) x_owner.x_shared_records[x_offset] = std::make_shared<Record>(record);
+  const std::optional<Record> record = x_check.release(x_access, before, x_lane, place);
+  if (!record) return;
+  if (cell != nullptr) cell->record = x_check.checker().keep(*record);
+  if (x_shadow == nullptr) x_owner.x_shared_records[x_offset] = std::make_shared<Record>(*record);
   if (releases(x_access.order)) x_check.tick();
 }
 

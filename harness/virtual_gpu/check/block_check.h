@@ -148,6 +148,7 @@ class BlockCheck {
   void note_own(View& view, std::uint32_t warp, std::uint32_t lanes) const;
   ClockPtr clock_of(const View& view, std::uint32_t warp, std::uint32_t lanes) const;
   ClockPtr clock_of(const View& view) const;
+  ClockPtr clock_of_view(std::uint32_t warp, int lane);
 
   bool ordered(const View& view, Thread me, Stamp stamp);
   void touch(const Access& access, Shadow& shadow, int lane, std::uint64_t offset);
@@ -157,7 +158,8 @@ class BlockCheck {
   void touch_shared(const Access& access, BlockCheck& owner, int lane, std::uint64_t offset);
 
   void acquire(const Access& access, const RecordPtr& record, int lane, PlaceId place);
-  Record release(const Access& access, const RecordPtr& before, int lane, PlaceId place);
+  /// What a strong write says to later readers of its word; nothing when it leaves that as it is.
+  std::optional<Record> release(const Access& access, const RecordPtr& before, int lane, PlaceId place);
   /// Joins what `record` says to readers within `scope`; false when a release did not reach.
   void take(View& view, const Record& record, Scope scope, Missed::Why narrow, PlaceId place);
   void miss(const Missed& missed);
@@ -183,6 +185,8 @@ class BlockCheck {
   SharedShadow x_shared;
   std::unordered_map<std::uint64_t, RecordPtr> x_shared_records;  ///< by offset
   std::vector<Missed> x_missed;
+  ViewPtr x_clock_view;  ///< whose clock `x_clock` is
+  ClockPtr x_clock;
   std::uint64_t x_known_moment = 0;  ///< of another agent, which the view below knows entirely
   const View* x_known_by = nullptr;
 };

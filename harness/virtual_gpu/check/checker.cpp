@@ -35,6 +35,7 @@ Grid::Grid(Checker& checker, const Launch& launch, std::uint32_t first, ClockPtr
       x_kernel(launch.kernel),
       x_first(first),
       x_count(static_cast<std::uint32_t>(launch.grid.count())),
+      x_records(checker.is_running()),
       x_start(std::move(start)),
       x_end(x_start),
       x_places(x_kernel ? checker.places(x_kernel) : nullptr) {}
@@ -74,7 +75,7 @@ void Checker::end_run() {
 
 std::shared_ptr<Grid> Checker::begin(const Launch& launch, const ClockPtr& start) {
   const std::lock_guard lock(x_mutex);
-  if (!x_running || x_ledger.stopped()) return nullptr;
+  if (x_ledger.stopped()) return nullptr;
   Ledger::Launch entry;
   set_text(entry.name, "kernel " + launch.kernel->display_name, false);
   set_extents(entry.grid, launch.grid);
@@ -167,10 +168,10 @@ RecordPtr Checker::record(Ref ref) {
     record->writer = words[0];
     record->scope = static_cast<Scope>(words[1] & 3);
     record->place = words[2];
-    for (std::size_t i = 3; i + 2 < words.size(); i += 3) {
-      ClockPtr& clock = x_clocks[words[i + 2]];
-      if (!clock) clock = std::make_shared<Clock>(Clock::decode(std::as_const(x_ledger).words(words[i + 2])));
-      record->releases.push_back({static_cast<Scope>(words[i] & 3), words[i + 1], clock});
+    for (std::size_t i = 3; i + 3 < words.size(); i += 4) {
+      ClockPtr& clock = x_clocks[words[i + 3]];
+      if (!clock) clock = std::make_shared<Clock>(Clock::decode(std::as_const(x_ledger).words(words[i + 3])));
+      record->releases.push_back({static_cast<Scope>(words[i] & 3), words[i + 1], words[i + 2], clock});
     }
   }
   return known = std::move(record);
@@ -189,7 +190,7 @@ Ref Checker::keep(const Record& record) {
   const std::lock_guard lock(x_mutex);
   std::vector<std::uint32_t> words = {record.writer, static_cast<std::uint32_t>(record.scope), record.place};
   for (const Record::Release& each : record.releases)
-    words.insert(words.end(), {static_cast<std::uint32_t>(each.scope), each.releaser, keep(each.clock)});
+    words.insert(words.end(), {static_cast<std::uint32_t>(each.scope), each.releaser, each.time, keep(each.clock)});
   const Ref ref = x_ledger.keep(words);
   if (ref != 0) x_records[ref] = std::make_shared<Record>(record);
   return ref;
@@ -201,6 +202,10 @@ PlaceId Checker::add_place(const Kernel& kernel, std::uint32_t index) {
   Ledger::Place place;
   place.line = from.line;
   if (from.line != 0 && from.file < kernel.files.size()) set_text(place.file, kernel.files[from.file], true);
+  if (from.inner_line != 0 && from.inner_file < kernel.files.size()) {
+    const std::string& inner = kernel.files[from.inner_file];
+    set_text(place.inner, fmt::format("{}:{}", inner.substr(inner.rfind('/') + 1), from.inner_line), true);
+  }
   set_text(place.opcode, from.opcode, false);
   return x_ledger.add_place(place);
 }

@@ -26,6 +26,7 @@ class Grid {
 
   Checker& checker() const { return x_checker; }
   std::uint32_t first() const { return x_first; }
+  bool records() const { return x_records; }
   const ClockPtr& start() const { return x_start; }
   /// A block has ended, knowing `outside`.
   void end(const ClockPtr& outside);
@@ -37,6 +38,7 @@ class Grid {
   Checker& x_checker;
   std::shared_ptr<const Kernel> x_kernel;
   std::uint32_t x_first, x_count;
+  bool x_records;
   ClockPtr x_start;
   std::mutex x_mutex;
   ClockPtr x_end;
@@ -52,7 +54,8 @@ class Checker {
   Ledger& ledger() { return x_ledger; }
   int rank() const { return x_ledger.rank(); }
 
-  /// Between `begin_run` and `end_run` accesses are recorded and compared.
+  /// Between `begin_run` and `end_run` accesses to global memory are recorded and compared; outside only what memory
+  /// has been initialised is.
   void begin_run();
   void end_run();
   bool is_running() const { return x_running; }

@@ -112,7 +112,7 @@ std::optional<Ledger::Place> Ledger::place(PlaceId id) const {
   const std::uint32_t rank = id >> kPlaceBits, index = id & ((1u << kPlaceBits) - 1);
   if (rank >= static_cast<std::uint32_t>(ranks()) || index == 0 || index >= kPlaces) return std::nullopt;
   Place place = part(static_cast<int>(rank)).place[index];
-  place.file[sizeof place.file - 1] = place.opcode[sizeof place.opcode - 1] = 0;
+  place.file[sizeof place.file - 1] = place.inner[sizeof place.inner - 1] = place.opcode[sizeof place.opcode - 1] = 0;
   return place;
 }
 

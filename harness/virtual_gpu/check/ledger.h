@@ -50,7 +50,8 @@ class Ledger {
   std::optional<Launch> launch_of(std::uint32_t block) const;
 
   struct Place {
-    char file[112] = {};
+    char file[96] = {};
+    char inner[48] = {};  ///< "b.cuh:7" where the line calls what was inlined from there
     char opcode[48] = {};
     std::uint32_t line = 0;
   };

@@ -15,7 +15,12 @@ Dim3 unflatten(std::uint64_t index, const std::uint32_t (&size)[3]) {
 std::string coordinates(const Dim3& at) { return fmt::format("({},{},{})", at.x, at.y, at.z); }
 
 Dim3 thread_at(const Ledger::Launch& launch, Thread thread) {
-  return unflatten(agent_of(thread) % kWarps * 32 + lane_of(thread), launch.block);
+  // A copy that completes in a group is numbered by its warp; of those of an mbarrier any thread may be the issuer.
+  const std::uint32_t agent = agent_of(thread);
+  const std::uint32_t index = agent < kWarps              ? agent * 32 + lane_of(thread)
+                              : agent >= kFirstGroupAgent ? lane_of(thread) * 32
+                                                          : 0;
+  return unflatten(index, launch.block);
 }
 
 }  // namespace
@@ -23,7 +28,7 @@ Dim3 thread_at(const Ledger::Launch& launch, Thread thread) {
 std::string place_text(const Ledger& ledger, PlaceId id) {
   const auto place = ledger.place(id);
   if (!place || place->line == 0) return {};
-  return fmt::format("{}:{}", place->file, place->line);
+  return fmt::format("{}:{}{}{}", place->file, place->line, place->inner[0] == 0 ? "" : ", in ", place->inner);
 }
 
 std::string describe(const Ledger& ledger, Stamp stamp, PlaceId id) {
@@ -54,6 +59,7 @@ Fault fault_at(const Ledger& ledger, Fault::Kind kind, PlaceId id, Stamp stamp) 
   if (const auto place = ledger.place(id)) {
     fault.file = place->file;
     fault.line = place->line;
+    fault.inner = place->inner;
   }
   return fault;
 }

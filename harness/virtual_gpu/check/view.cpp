@@ -25,6 +25,16 @@ void View::join(const ClockPtr& clock, std::uint32_t block) {
     if (block_of(each.key) == block) raise(threads, each.key & 0x7ff, each.time);
 }
 
+void View::join(const ClockPtr& clock, Thread thread, std::uint32_t time, std::uint32_t block) {
+  join(clock, block);
+  if (time == 0) return;
+  if (block_of(thread) == block) return raise(threads, thread & 0x7ff, time);
+  if (time <= time_of(outside->threads, thread)) return;
+  auto more = std::make_shared<Clock>(*outside);
+  raise(more->threads, thread, time);
+  outside = std::move(more);
+}
+
 bool View::observes(const RecordPtr& record) const {
   return std::find(observed.begin(), observed.end(), record) != observed.end();
 }

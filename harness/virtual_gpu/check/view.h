@@ -23,6 +23,8 @@ struct View {
 
   void join(const View& other);
   void join(const ClockPtr& clock, std::uint32_t block);
+  /// The same with what `thread` itself did up to `time`.
+  void join(const ClockPtr& clock, Thread thread, std::uint32_t time, std::uint32_t block);
   bool observes(const RecordPtr& record) const;
 };
 using ViewPtr = std::shared_ptr<const View>;

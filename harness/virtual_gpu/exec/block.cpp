@@ -125,6 +125,8 @@ std::string BlockState::describe(std::uint64_t address, std::uint64_t bytes) con
     return fmt::format("{} bytes of it beyond the end of {} ({} bytes)",
                        bytes - (in->bytes - (address - in->base)), in->name, in->bytes);
   }
+  if (const std::string freed = x_memory.freed(address); !freed.empty())
+    return fmt::format("in {}, which has been freed", freed);
   const Allocation* nearest = nullptr;
   std::uint64_t distance = ~0ull;
   bool after = false;

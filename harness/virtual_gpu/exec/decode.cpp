@@ -299,7 +299,12 @@ void Decoder::decode_statement(const ptx::Statement& statement) {
   x_words = x_quads = 0;
   x_extensions.clear();
   x_place = static_cast<std::uint32_t>(x_kernel.places.size());
-  x_kernel.places.push_back({statement.opcode, statement.file, statement.line, statement.ptx_line});
+  Kernel::Place place{statement.opcode, statement.file, statement.line, statement.ptx_line};
+  if (statement.caller_line != 0) {
+    place.inner_file = std::exchange(place.file, statement.caller_file);
+    place.inner_line = std::exchange(place.line, statement.caller_line);
+  }
+  x_kernel.places.push_back(std::move(place));
   const std::size_t start = x_kernel.code.size();
   const std::size_t branches = x_branches.size();
   std::string missing;

@@ -61,6 +61,7 @@ struct Kernel {
     std::string opcode;
     std::uint32_t file = 0, line = 0;  ///< of the source, 0 when unknown; `file` indexes `files`
     std::uint32_t ptx_line = 0;
+    std::uint32_t inner_file = 0, inner_line = 0;  ///< where `line` calls what was inlined; 0 where it is the line itself
   };
   std::vector<Place> places;  ///< one per PTX statement, for Instruction::place
   /// A function that the code calls; the kernel itself is the first.

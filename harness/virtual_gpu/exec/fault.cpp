@@ -5,9 +5,11 @@
 
 namespace pkb::virtual_gpu {
 
+std::string without_folders(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 std::string to_string(const Fault& fault) {
   std::string place = fault.file;
-  if (!place.empty()) place = fmt::format(" ({}:{})", fault.file, fault.line);
+  if (!place.empty()) place = fmt::format(" ({}:{}{})", fault.file, fault.line, fault.inner.empty() ? "" : ", in " + fault.inner);
   return fmt::format("kernel {}{}, block ({},{},{}), thread ({},{},{}): {}", fault.kernel, place,
                      fault.block.x, fault.block.y, fault.block.z, fault.thread.x, fault.thread.y,
                      fault.thread.z, fault.text);

@@ -31,10 +31,13 @@ struct Fault {
   std::string kernel;  ///< demangled
   std::string file;
   std::uint32_t line = 0;
+  std::string inner;  ///< "b.cuh:7" where the line calls what was inlined from there
   Dim3 block{0, 0, 0}, thread{0, 0, 0};
   std::uint64_t address = 0;
 };
 
+/// "b.cuh" of "/usr/include/b.cuh".
+std::string without_folders(const std::string& path);
 /// "kernel k (a.cu:12), block (0,0,0), thread (3,0,0): text".
 std::string to_string(const Fault& fault);
 

@@ -31,11 +31,23 @@ bool Memory::remove(std::uint64_t base) {
   const auto found = std::find_if(x_snapshot->begin(), x_snapshot->end(),
                                   [base](const Allocation& allocation) { return allocation.base == base; });
   if (found == x_snapshot->end()) return false;
+  constexpr std::size_t kRemembered = 256;
+  x_freed.push_back(*found);
+  x_freed.back().shadow = nullptr;
+  if (x_freed.size() > kRemembered) x_freed.pop_front();
   auto next = std::make_shared<Snapshot>(*x_snapshot);
   next->erase(next->begin() + (found - x_snapshot->begin()));
   x_snapshot = std::move(next);
   x_generation.fetch_add(1, std::memory_order_release);
   return true;
+}
+
+std::string Memory::freed(std::uint64_t address) const {
+  const std::lock_guard lock(x_mutex);
+  const auto found = std::find_if(x_freed.rbegin(), x_freed.rend(), [address](const Allocation& each) {
+    return address - each.base < each.bytes;
+  });
+  return found == x_freed.rend() ? std::string() : found->name;
 }
 
 std::shared_ptr<const Memory::Snapshot> Memory::snapshot() const {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -39,6 +40,8 @@ class Memory {
   void add(Allocation allocation);
   /// False when no allocation starts at `base`.
   bool remove(std::uint64_t base);
+  /// The name of the last allocation that held `address` and was removed; empty when none did.
+  std::string freed(std::uint64_t address) const;
   std::uint64_t generation() const { return x_generation.load(std::memory_order_acquire); }
   std::shared_ptr<const Snapshot> snapshot() const;
   /// The allocation of `snapshot` that holds `address`, or null.
@@ -47,6 +50,7 @@ class Memory {
  private:
   mutable std::mutex x_mutex;
   std::shared_ptr<const Snapshot> x_snapshot = std::make_shared<Snapshot>();
+  std::deque<Allocation> x_freed;  ///< the latest, newest last, for messages
   std::atomic<std::uint64_t> x_generation{0};
 };
 

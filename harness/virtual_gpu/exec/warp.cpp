@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "harness/virtual_gpu/exec/block.h"
 
 namespace pkb::virtual_gpu {
@@ -212,6 +214,8 @@ void Warp::fault(const Instruction& in, int lane, Fault::Kind kind, std::uint64_
   fault.kernel = kernel.display_name;
   if (place.file < kernel.files.size()) fault.file = kernel.files[place.file];
   fault.line = place.line;
+  if (place.inner_line != 0 && place.inner_file < kernel.files.size())
+    fault.inner = fmt::format("{}:{}", without_folders(kernel.files[place.inner_file]), place.inner_line);
   fault.block = x_block->index();
   fault.thread = x_block->thread(x_index, lane);
   fault.address = address;

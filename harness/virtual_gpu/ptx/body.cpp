@@ -96,16 +96,23 @@ void BodyParser::variables(Space space) {
 // .loc file line column [, function_name label[+offset]] [, inlined_at file line column]
 void BodyParser::loc() {
   x_lexer.expect(".loc");
-  x_file = integer_32(x_lexer);
-  x_line = integer_32(x_lexer);
-  integer_32(x_lexer);
+  Location at;
+  for (std::uint32_t& each : at) each = integer_32(x_lexer);
+  x_file = at[0];
+  x_line = at[1];
+  x_caller = {};
   while (x_lexer.accept(",")) {
     const Token word = x_lexer.expect(Token::Kind::identifier, "function_name or inlined_at");
     if (word.is("function_name")) {
       x_lexer.expect(Token::Kind::identifier, "a label");
       if (x_lexer.accept("+")) integer_32(x_lexer);
     } else if (word.is("inlined_at")) {
-      for (int i = 0; i < 3; ++i) integer_32(x_lexer);
+      Location call;
+      for (std::uint32_t& each : call) each = integer_32(x_lexer);
+      // A call that was inlined itself has told so before.
+      const auto outer = x_calls.find(call);
+      x_caller = outer == x_calls.end() ? call : outer->second;
+      x_calls[at] = x_caller;
     } else {
       x_lexer.fail_at(word, "expected function_name or inlined_at");
     }
@@ -175,6 +182,8 @@ void BodyParser::instruction() {
   statement.ptx_line = opcode.line;
   statement.file = x_file;
   statement.line = x_line;
+  statement.caller_file = x_caller[0];
+  statement.caller_line = x_caller[1];
   if (x_lexer.accept(";")) return;
 
   const std::string_view name = family(opcode.text);

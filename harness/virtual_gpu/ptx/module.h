@@ -89,7 +89,8 @@ struct Statement {
   std::optional<Guard> guard;
   std::vector<Operand> operands;
   std::uint32_t ptx_line = 0;        ///< 1-based in the PTX text
-  std::uint32_t file = 0, line = 0;  ///< from .loc (the place it was inlined to stays out); 0 when unknown
+  std::uint32_t file = 0, line = 0;  ///< from .loc; 0 when unknown
+  std::uint32_t caller_file = 0, caller_line = 0;  ///< of the outermost call, where inlining has brought it; 0 without
 };
 
 /// A variable in any state space, a parameter included.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -64,7 +66,10 @@ class BodyParser {
   Module& x_module;
   Function& x_function;
   Names x_names;
+  using Location = std::array<std::uint32_t, 3>;  ///< file, line, column
   std::uint32_t x_file = 0, x_line = 0;
+  Location x_caller{};                   ///< of the outermost inlined call that the present place is in
+  std::map<Location, Location> x_calls;  ///< outermost call by a place inside it
 };
 
 }  // namespace pkb::virtual_gpu::ptx

@@ -2,6 +2,7 @@
 #include "harness/virtual_gpu/runtime/device.h"
 
 #include <atomic>
+#include <cstring>
 #include <stdexcept>
 #include <utility>
 
@@ -185,6 +186,11 @@ bool Device::destroy_event(cudaEvent_t handle) {
 void Device::report(const Fault& fault) {
   std::lock_guard lock(x_mutex);
   x_faults.push_back(fault);
+  Status* const status = x_setup.status;
+  if (fault.kind != Fault::Kind::race || status == nullptr) return;
+  const std::string line = to_string(fault) + "\n";
+  const std::size_t used = ::strnlen(status->races, sizeof status->races);
+  if (used + line.size() < sizeof status->races) std::memcpy(status->races + used, line.c_str(), line.size() + 1);
 }
 
 void Device::fail(const Fault& fault) {
@@ -200,6 +206,7 @@ cudaError_t Device::sticky_error() const {
 
 std::vector<Fault> Device::take_faults() {
   std::lock_guard lock(x_mutex);
+  if (x_setup.status != nullptr) x_setup.status->races[0] = 0;
   return std::exchange(x_faults, {});
 }
 
