@@ -22,7 +22,7 @@ struct Allocation {
   int owner = -1;    ///< the rank whose memory it is
   bool constant = false;
   std::uint64_t to_host = 0;  ///< host address minus device address; 0 where both may use the same
-  std::shared_ptr<check::Shadow> shadow;  ///< what is known about the accesses; null: nothing
+  std::shared_ptr<check::Shadow> shadow = nullptr;  ///< what is known about the accesses; null: nothing
 };
 
 /// Where this process has the byte at a device address.
