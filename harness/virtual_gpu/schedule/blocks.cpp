@@ -27,9 +27,7 @@ constexpr auto kShortestPause = 4us, kLongestPause = 1000us, kLongestPausePerBlo
 // Waits are worth describing when they last; the text costs more than the polls.
 constexpr auto kDescribeAfter = 50ms;
 
-std::string coordinates(std::uint64_t index, const Dim3& grid) {
-  return fmt::format("({},{},{})", index % grid.x, index / grid.x % grid.y, index / grid.x / grid.y);
-}
+std::string coordinates(const Dim3& block) { return fmt::format("({},{},{})", block.x, block.y, block.z); }
 
 }  // namespace
 
@@ -57,12 +55,16 @@ void Engine::execute() {
 void Engine::dispatch() {
   for (const std::shared_ptr<Grid>& grid : x_grids) {
     while (grid->dispatched < grid->total) {
-      const auto sm = x_residency.take(grid->needs);
-      if (!sm) return;
+      std::vector<std::uint32_t> sms;
+      if (grid->cluster > 1)
+        sms = x_residency.take_cluster(grid->needs, grid->cluster);
+      else if (const auto sm = x_residency.take(grid->needs))
+        sms = {*sm};
+      if (sms.empty()) return;
       auto resident = std::make_unique<Resident>();
       resident->grid = grid;
       resident->index = grid->order[grid->dispatched++];
-      resident->sm = *sm;
+      resident->sms = std::move(sms);
       x_ready.push_back(std::move(resident));
       if (x_options.threads > 1) x_work_changed.notify_one();
     }
@@ -104,7 +106,7 @@ void Engine::run_block(std::unique_lock<std::mutex>& lock, ResidentPtr resident)
   bool memory_changed = false;
   try {
     if (!resident->block) {
-      resident->block = std::make_unique<Block>(grid->launch, x_memory, resident->index, resident->sm);
+      resident->block = std::make_unique<Block>(grid->launch, x_memory, resident->index, resident->sms);
     }
     const Counters& counters = resident->block->counters();
     const std::uint64_t instructions_before = counters.lane_instructions, written_before = counters.global_written;
@@ -122,6 +124,7 @@ void Engine::run_block(std::unique_lock<std::mutex>& lock, ResidentPtr resident)
   --x_running;
   --grid->running;
   x_work_done += instructions;
+  if (resident->block) count_triggered(*resident, resident->block->triggered());
   if (failure || x_failed || outcome == Block::Outcome::finished) {
     block_ended(*resident);
     resident.reset();
@@ -151,10 +154,20 @@ void Engine::keep(ResidentPtr resident, bool polls, bool memory_changed) {
   std::ranges::push_heap(x_paused, PausedLater{});
 }
 
+void Engine::count_triggered(Resident& resident, std::uint64_t blocks) {
+  Grid& grid = *resident.grid;
+  grid.triggered += blocks - std::exchange(resident.triggered, blocks);
+  if (grid.triggered < grid.total * grid.cluster) return;
+  Stream& stream = *grid.place.stream;
+  bool& lets_next_start = stream.items[grid.place.sequence - stream.done - 1].lets_next_start;
+  x_promotable |= !std::exchange(lets_next_start, true);
+}
+
 void Engine::block_ended(Resident& resident) {
   Grid& grid = *resident.grid;
-  x_residency.release(resident.sm, grid.needs);
+  for (const std::uint32_t sm : resident.sms) x_residency.release(sm, grid.needs);
   ++grid.ended;
+  count_triggered(resident, grid.cluster);
   if (resident.block) grid.counters += resident.block->counters();
 }
 
@@ -162,8 +175,12 @@ void Engine::finish_if_done(const std::shared_ptr<Grid>& grid) {
   if (grid->running > 0 || (!x_failed && grid->ended < grid->total)) return;
   if (std::erase(x_grids, grid) == 0) return;
   x_counters += grid->counters;
-  if (grid->launch.check) grid->stream->items.front().clock = grid->launch.check->finish();
-  complete(grid->stream);
+  const Point& place = grid->place;
+  if (grid->launch.check)
+    place.stream->items[place.sequence - place.stream->done - 1].clock = grid->launch.check->finish();
+  grid->done = true;
+  grid->previous = nullptr;
+  complete(place);
   x_work_changed.notify_all();
 }
 
@@ -228,13 +245,14 @@ void Engine::describe_waits() {
   for (const std::shared_ptr<Grid>& grid : x_grids) {
     if (grid->dispatched == grid->total) continue;
     text += fmt::format("kernel {}: {} of its {} blocks cannot start before others end\n",
-                        grid->launch.kernel->display_name, grid->total - grid->dispatched, grid->total);
+                        grid->launch.kernel->display_name, (grid->total - grid->dispatched) * grid->cluster,
+                        grid->total * grid->cluster);
   }
   for (const auto& [place, waiting] : lines) {
     const auto& [grid, line] = place;
     const std::string more = waiting.blocks == 1 ? "" : fmt::format(" and {} more", waiting.blocks - 1);
     text += fmt::format("kernel {}, block {}{}: {}\n", grid->launch.kernel->display_name,
-                        coordinates(waiting.first, grid->launch.grid), more, line);
+                        coordinates(first_block(grid->launch, waiting.first)), more, line);
   }
   x_status.describe_waits(text);
 }

@@ -49,6 +49,8 @@ struct Stream {
     std::vector<Point> after;
     bool started = false;
     check::ClockPtr clock = check::empty_clock();  ///< what it knows: first when submitted, then when started, then when done
+    bool ended = false;
+    bool lets_next_start = false;  ///< a kernel whose blocks have all let programmatic launches start
   };
 
   Kind kind = Kind::blocking;
