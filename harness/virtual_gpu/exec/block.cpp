@@ -161,6 +161,10 @@ void BlockState::arrive(Warp& warp, const Instruction& in, const Arrival& arriva
   if (arrival.id >= kBarriers)
     return warp.fault(in, warp.first_lane(), Fault::Kind::invalid_instruction, 0,
                       fmt::format("barrier {} does not exist; a block has {}", arrival.id, kBarriers));
+  if (arrival.threads % kLanes != 0)
+    return warp.fault(in, warp.first_lane(), Fault::Kind::invalid_instruction, 0,
+                      fmt::format("barrier {} for {} threads, which is not a multiple of {}", arrival.id,
+                                  arrival.threads, kLanes));
   Barrier& barrier = x_barriers[arrival.id];
   const auto lanes = static_cast<std::uint32_t>(std::popcount(warp.mask()));
   barrier.active = true;

@@ -72,6 +72,9 @@ class BlockState {
   /// What a shared::cluster address of this block's threads means.
   SharedPlace locate(std::uint64_t address);
   bool has_exited() const { return x_live_threads == 0; }
+  /// griddepcontrol.launch_dependents.
+  void trigger() { x_triggered = true; }
+  bool has_triggered() const { return x_triggered; }
   void count_shared(std::uint64_t bytes, bool write) {
     (write ? x_counters.shared_written : x_counters.shared_read) += bytes;
   }
@@ -170,6 +173,7 @@ class BlockState {
   Counters x_counters;
   std::vector<std::uint64_t> x_read, x_written;  ///< global bytes by owner; the last is for memory of no rank
   std::vector<Warp::Stop> x_stops;               ///< of each warp, when it last ran
+  bool x_triggered = false;
 };
 
 }  // namespace pkb::virtual_gpu

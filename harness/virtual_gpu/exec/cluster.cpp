@@ -23,13 +23,17 @@ std::uint64_t next_random(std::uint64_t& state) {  // splitmix64
 
 }  // namespace
 
-ClusterState::ClusterState(const Launch& launch, Memory& memory, std::uint64_t index,
-                           std::span<const std::uint32_t> sms) {
+Dim3 first_block(const Launch& launch, std::uint64_t index) {
   const Dim3 &grid = launch.grid, &size = launch.cluster;
   const std::uint64_t across = grid.x / size.x, down = grid.y / size.y;
-  const Dim3 first{static_cast<std::uint32_t>(index % across * size.x),
-                   static_cast<std::uint32_t>(index / across % down * size.y),
-                   static_cast<std::uint32_t>(index / across / down * size.z)};
+  return {static_cast<std::uint32_t>(index % across * size.x),
+          static_cast<std::uint32_t>(index / across % down * size.y),
+          static_cast<std::uint32_t>(index / across / down * size.z)};
+}
+
+ClusterState::ClusterState(const Launch& launch, Memory& memory, std::uint64_t index,
+                           std::span<const std::uint32_t> sms) {
+  const Dim3 &size = launch.cluster, first = first_block(launch, index);
   for (std::uint32_t rank = 0; rank < size.count(); ++rank) {
     const Dim3 at{first.x + rank % size.x, first.y + rank / size.x % size.y, first.z + rank / size.x / size.y};
     x_blocks.push_back(std::make_unique<BlockState>(
@@ -183,6 +187,11 @@ const Counters& ClusterState::counters() {
   return x_counters;
 }
 
+std::uint32_t ClusterState::triggered() const {
+  return static_cast<std::uint32_t>(std::count_if(x_blocks.begin(), x_blocks.end(),
+                                                  [](const auto& block) { return block->has_triggered(); }));
+}
+
 Block::Block(const Launch& launch, Memory& memory, std::uint64_t index, std::span<const std::uint32_t> sms)
     : x_state(std::make_unique<ClusterState>(launch, memory, index, sms)) {}
 Block::Block(const Launch& launch, Memory& memory, std::uint64_t index, std::uint32_t sm)
@@ -191,6 +200,7 @@ Block::~Block() = default;
 Block::Outcome Block::run(std::uint32_t budget, std::uint64_t seed) { return x_state->run(budget, seed); }
 const Fault& Block::fault() const { return x_state->fault(); }
 const Counters& Block::counters() const { return x_state->counters(); }
+std::uint32_t Block::triggered() const { return x_state->triggered(); }
 std::vector<Wait> Block::waits(std::uint64_t budget) { return x_state->waits(budget); }
 
 }  // namespace pkb::virtual_gpu

@@ -27,6 +27,7 @@ class ClusterState {
   bool has_fault() const;
   const Fault& fault() const;  ///< where there is one
   const Counters& counters();
+  std::uint32_t triggered() const;
   std::vector<Wait> waits(std::uint64_t budget);
 
   // The cluster's barrier (barrier.cluster), for the executing lanes of `warp`.

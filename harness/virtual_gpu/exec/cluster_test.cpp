@@ -259,5 +259,74 @@ TEST(Cluster, CopiesBetweenItsBlocks) {
   }
 }
 
+// Block 0's four lanes store two words each into block 1's memory and add to a word there; block 1 awaits the bytes.
+TEST(Cluster, StoresAsynchronously) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    ClusterRun run({2, 1, 1}, R"(
+      .shared .align 16 .b8 s[48];
+      .shared .align 8 .b64 bar;
+      mov.u32 %r1, %cluster_ctarank;
+      mov.u32 %r2, s;
+      mov.u32 %r3, bar;
+      setp.ne.u32 %p1, %r0, 0;
+      @%p1 bra ready;
+      mbarrier.init.shared::cta.b64 [bar], 1;
+      mov.u32 %r4, 5;
+      st.shared.u32 [s+32], %r4;
+      mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 48;
+      ready:
+      barrier.cluster.arrive;
+      barrier.cluster.wait;
+      setp.eq.u32 %p2, %r1, 1;
+      @%p2 bra receive;
+      shl.b32 %r5, %r0, 3;
+      add.u32 %r5, %r5, %r2;
+      mapa.shared::cluster.u32 %r6, %r5, 1;
+      mapa.shared::cluster.u32 %r7, %r3, 1;
+      add.u32 %r8, %r0, 100;
+      st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.u32 [%r6], {%r0, %r8}, [%r7];
+      mov.u64 %rd1, s;
+      cvta.shared.u64 %rd1, %rd1;
+      mapa.u64 %rd2, %rd1, 1;
+      mov.u64 %rd3, bar;
+      cvta.shared.u64 %rd3, %rd3;
+      mapa.u64 %rd4, %rd3, 1;
+      red.async.relaxed.cluster.mbarrier::complete_tx::bytes.add.u32 [%rd2+32], %r8, [%rd4];
+      bra end;
+      receive:
+      mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p3, [bar], 0;
+      @!%p3 bra receive;
+      shl.b32 %r5, %r0, 3;
+      add.u32 %r6, %r5, %r2;
+      ld.shared.v2.u32 {%r10, %r11}, [%r6];
+      cvt.u64.u32 %rd1, %r5;
+      add.s64 %rd1, %rd0, %rd1;
+      st.global.v2.u32 [%rd1], {%r10, %r11};
+      ld.shared.u32 %r12, [s+32];
+      st.global.u32 [%rd0+64], %r12;
+      end:
+      barrier.cluster.arrive;
+      barrier.cluster.wait;)", 4);
+    ASSERT_EQ(run.run(seed), Block::Outcome::finished) << run.block().fault().text;
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(run.word(2 * i), i);
+      EXPECT_EQ(run.word(2 * i + 1), i + 100);
+    }
+    EXPECT_EQ(run.word(16), 5u + 100 + 101 + 102 + 103);
+  }
+}
+
+TEST(Cluster, ExplicitOnesKnowIt) {
+  for (const bool is_explicit : {false, true}) {
+    ClusterRun run({1, 1, 1}, R"(
+      mov.pred %p1, %is_explicit_cluster;
+      selp.u32 %r1, 7, 8, %p1;
+      st.global.u32 [%rd0], %r1;)", 1);
+    run.launch().explicit_cluster = is_explicit;
+    ASSERT_EQ(run.run(), Block::Outcome::finished) << run.block().fault().text;
+    EXPECT_EQ(run.word(0), is_explicit ? 7u : 8u);
+  }
+}
+
 }  // namespace
 }  // namespace pkb::virtual_gpu

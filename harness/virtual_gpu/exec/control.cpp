@@ -271,8 +271,7 @@ void add_control(Table& table) {
   for (const char* name : {"ret", "ret.uni"}) table.add({name, ret, {}, build_end});
   table.add_all(
       {{"exit", exit, {}, build_end}, {"trap", trap, {}, build_simple}, {"brkpt", trap, {}, build_simple}});
-  for (const char* name : {"pmevent", "griddepcontrol.wait", "griddepcontrol.launch_dependents"})
-    table.add({name, nullptr, {}, build_nothing});
+  table.add({"pmevent", nullptr, {}, build_nothing});
 }
 
 }  // namespace pkb::virtual_gpu

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "harness/virtual_gpu/exec/convert.h"
+
 #include <array>
 #include <bit>
 #include <cmath>
@@ -200,8 +202,6 @@ To plain(From a) {
 }
 float half_to_float(Half a) { return canonical(to_float(a)); }
 float brain_to_float(Brain a) { return to_float(a); }
-Half float_to_half(float a) { return to_half(a); }
-Brain float_to_brain(float a) { return to_brain(a); }
 float double_to_float(double a) { return static_cast<float>(a); }
 double float_to_double(float a) { return a; }
 float saturate_float(float a) { return saturate(a); }
@@ -210,33 +210,6 @@ std::int32_t truncate_to_int(float a) {
   const std::int32_t inside = static_cast<std::int32_t>(a < -0x1p31f ? -0x1p31f : a < 0x1p31f ? a : 0.0f);
   return a >= 0x1p31f ? std::numeric_limits<std::int32_t>::max() : inside;
 }
-template <class H, bool keeps_positive>
-std::uint32_t pack_floats(float high, float low) {
-  if (keeps_positive) {
-    high = high != high ? high : high > 0 ? high : 0.0f;
-    low = low != low ? low : low > 0 ? low : 0.0f;
-  }
-  return std::uint32_t{rounded<H>(high).bits} << 16 | rounded<H>(low).bits;
-}
-template <class H>
-std::uint32_t pack_truncated(float high, float low) {
-  return std::uint32_t{from_double<H>(high, Rounding::zero).bits} << 16 |
-         from_double<H>(low, Rounding::zero).bits;
-}
-/// Ties away from zero, to 10 fraction bits.
-std::uint32_t to_tf32(float a) {
-  const auto bits = std::bit_cast<std::uint32_t>(a);
-  if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fffffffu;
-  return (bits + 0x1000u) & ~0x1fffu;
-}
-template <class H>
-H relu_to(float a) {
-  return rounded<H>(a != a ? a : a > 0 ? a : 0.0f);
-}
-
-template <auto f>
-constexpr Handler kHandler = LaneWise<f, false>::execute;
-
 bool is_float(ptx::Type type) {
   return type == ptx::Type::f16 || type == ptx::Type::bf16 || type == ptx::Type::f32 ||
          type == ptx::Type::f64;
@@ -345,7 +318,6 @@ void add_convert(Table& table) {
   add_plain<std::uint64_t>(table, "u64");
   add_plain<std::int64_t>(table, "s64");
   table.add(lanes<half_to_float>("cvt.f32.f16"), lanes<brain_to_float>("cvt.f32.bf16"),
-            lanes<float_to_half>("cvt.rn.f16.f32"), lanes<float_to_brain>("cvt.rn.bf16.f32"),
             lanes<double_to_float>("cvt.rn.f32.f64"), lanes<float_to_double>("cvt.f64.f32"),
             lanes<saturate_float>("cvt.sat.f32.f32"), lanes<truncate_to_int>("cvt.rzi.s32.f32"),
             lanes<plain<float, std::int32_t>>("cvt.rn.f32.s32"),
@@ -354,14 +326,7 @@ void add_convert(Table& table) {
             lanes<plain<float, std::uint16_t>>("cvt.rn.f32.u16"),
             lanes<plain<double, std::int32_t>>("cvt.rn.f64.s32"),
             lanes<plain<double, std::uint32_t>>("cvt.rn.f64.u32"));
-  table.add(lanes<pack_floats<Half, false>>("cvt.rn.f16x2.f32"),
-            lanes<pack_floats<Half, true>>("cvt.rn.relu.f16x2.f32"),
-            lanes<pack_floats<Brain, false>>("cvt.rn.bf16x2.f32"),
-            lanes<pack_floats<Brain, true>>("cvt.rn.relu.bf16x2.f32"),
-            one_by_one<pack_truncated<Half>>("cvt.rz.f16x2.f32"),
-            one_by_one<pack_truncated<Brain>>("cvt.rz.bf16x2.f32"),
-            lanes<relu_to<Half>>("cvt.rn.relu.f16.f32"), lanes<relu_to<Brain>>("cvt.rn.relu.bf16.f32"),
-            lanes<to_tf32>("cvt.rna.tf32.f32"));
+  add_convert_narrow(table);
 }
 
 }  // namespace pkb::virtual_gpu

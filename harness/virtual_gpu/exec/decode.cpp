@@ -75,7 +75,7 @@ Table::Table() {
   for (const auto add_family : {add_move, add_integer, add_carry, add_logic, add_compare, add_float,
                                 add_rounding, add_approximate, add_half, add_convert, add_access, add_atomic,
                                 add_control, add_barrier, add_shuffle, add_matrix, add_mbarrier, add_cp_async, add_bulk,
-                                add_cluster, add_special})
+                                add_cluster, add_async_store, add_grid_control, add_special})
     add_family(*this);
 }
 
@@ -155,6 +155,9 @@ Kernel Decoder::decode(const ptx::Function& function) {
   if (function.max_threads[0] != 0) x_kernel.max_threads = static_cast<std::uint32_t>(threads);
   if (function.required_threads[0] != 0) x_kernel.max_threads = static_cast<std::uint32_t>(required);
   std::copy(std::begin(function.cluster), std::end(function.cluster), std::begin(x_kernel.cluster));
+  x_kernel.max_cluster = function.max_cluster;
+  x_kernel.explicit_cluster = function.explicit_cluster;
+  x_kernel.blocks_are_clusters = function.blocks_are_clusters;
   for (const auto& [index, name] : x_module.files) {
     if (x_kernel.files.size() <= index) x_kernel.files.resize(index + 1);
     x_kernel.files[index] = name;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -53,7 +54,7 @@ struct Kernel {
   std::size_t local_bytes = 0;              ///< per thread
   std::uint32_t registers_per_thread = 32;  ///< estimate of ptxas's count, for occupancy
   std::uint32_t max_threads = 1024;
-  std::uint32_t cluster[3] = {0, 0, 0};
+  std::uint32_t cluster[3] = {0, 0, 0};  ///< required size; zeros: none is
   std::vector<std::string> files;  ///< for Place::file
 
   /// Where an instruction comes from.
@@ -76,6 +77,9 @@ struct Kernel {
   std::vector<Function> functions;
   std::vector<std::uint32_t> lists;   ///< register offsets of vector operands
   std::uint32_t memory_accesses = 0;  ///< instructions that cache the allocation they hit
+  std::uint32_t max_cluster = 0;  ///< blocks; 0: no limit of its own
+  bool explicit_cluster = false;  ///< a launch has to be in clusters
+  bool blocks_are_clusters = false;  ///< the launch's grid counts clusters
 
   Kernel();
   ~Kernel();
@@ -111,7 +115,17 @@ struct Launch {
   std::uint64_t grid_workspace = 0;
   std::shared_ptr<check::Grid> check;  ///< null: nothing is checked beyond bounds
   std::shared_ptr<const void> owned;  ///< what has to live as long as the launch
+  bool explicit_cluster = false;  ///< the launch or the kernel says that there are clusters, of one block even
+  /// Programmatic dependent launch: it may start as soon as the kernel before it in its stream lets it
+  /// (griddepcontrol.launch_dependents in all blocks). `prerequisite` then says when that kernel is done; null where
+  /// it was from the start.
+  bool programmatic = false;
+  const std::atomic<bool>* prerequisite = nullptr;
+  std::shared_ptr<check::Grid> prerequisite_check;  ///< that kernel, for the checks
 };
+
+/// The first block of cluster `index`, which counts the clusters of the grid, x first.
+Dim3 first_block(const Launch& launch, std::uint64_t index);
 
 /// What is resident together: a block, its shared memory, barriers and warps, or the blocks of a cluster. Used by
 /// one thread at a time. The launch and the memory outlive it.
@@ -137,6 +151,8 @@ class Block {
 
   const Fault& fault() const;  ///< after Outcome::fault
   const Counters& counters() const;
+  /// How many of its blocks have let dependent launches start.
+  std::uint32_t triggered() const;
   /// What its threads wait for. Those that poll go round their loop once more to show it, which costs at most
   /// `budget` instructions; with 0 it stays unknown.
   std::vector<Wait> waits(std::uint64_t budget);

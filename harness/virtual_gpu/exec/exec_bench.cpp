@@ -11,11 +11,12 @@
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/virtual_gpu/exec/exec.h"
 
-// Lane-instructions a second on one core. The kernels are compiled from exec_bench.cu.
+// Lane-instructions a second on one core, and FLOP/s of the matrix instructions. The kernels are compiled from exec_bench.cu.
 namespace pkb::virtual_gpu {
 namespace {
 
@@ -45,7 +46,12 @@ class Run {
   }
   template <class T>
   void map(const char* name, std::vector<T>& values) {
-    x_memory.add({reinterpret_cast<std::uint64_t>(values.data()), sizeof(T) * values.size(), name, 0, false});
+    Allocation allocation;
+    allocation.base = reinterpret_cast<std::uint64_t>(values.data());
+    allocation.bytes = sizeof(T) * values.size();
+    allocation.name = name;
+    allocation.owner = 0;
+    x_memory.add(std::move(allocation));
   }
   template <class T>
   void parameter(std::size_t index, T value) {
@@ -158,6 +164,30 @@ void collatz(benchmark::State& state) {
       benchmark::Counter(static_cast<double>(lanes), benchmark::Counter::kIsRate);
 }
 BENCHMARK(collatz);
+
+/// Times a kernel that sets out[i][j], of `rows` x `columns`, to rounds * 16 * (i % 3) * (j % 5).
+void multiply(benchmark::State& state, const char* name, std::uint32_t threads, int rows, int columns) {
+  const int rounds = 256;
+  std::vector<float> out(static_cast<std::size_t>(rows * columns));
+  Run run(name, {1, 1, 1}, {threads, 1, 1});
+  run.map("out", out);
+  run.parameter(0, out.data()), run.parameter(1, rounds);
+  run();
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < columns; ++j)
+      require(out[static_cast<std::size_t>(i * columns + j)] == static_cast<float>(rounds * 16 * (i % 3) * (j % 5)),
+              name);
+  double operations = 0;
+  for (auto _ : state) {
+    run();
+    operations += 2.0 * rows * columns * 16 * rounds;
+  }
+  state.counters["FLOP/s"] = benchmark::Counter(operations, benchmark::Counter::kIsRate);
+}
+void mma(benchmark::State& state) { multiply(state, "mma_bf16", 32, 16, 8); }
+void wgmma(benchmark::State& state) { multiply(state, "wgmma_bf16", 128, 64, 128); }
+BENCHMARK(mma);
+BENCHMARK(wgmma);
 
 }  // namespace
 }  // namespace pkb::virtual_gpu

@@ -192,6 +192,8 @@ void add_type(Table& table, const std::string& type) {
   add_two<H, max_nan<H>>(table, "max.NaN", type);
   add_two<H, xor_sign<H, min<H>>>(table, "min.xorsign.abs", type);
   add_two<H, xor_sign<H, max<H>>>(table, "max.xorsign.abs", type);
+  add_two<H, xor_sign<H, min_nan<H>>>(table, "min.NaN.xorsign.abs", type);
+  add_two<H, xor_sign<H, max_nan<H>>>(table, "max.NaN.xorsign.abs", type);
   if constexpr (std::is_same_v<H, Half>) {
     add_flushed_sum<ftz2<H, add<H>>>(table, "add");
     add_flushed_sum<ftz2<H, sub<H>>>(table, "sub");
@@ -205,6 +207,10 @@ void add_type(Table& table, const std::string& type) {
     add_two<H, ftz2<H, max<H>>>(table, "max.ftz", type);
     add_two<H, ftz2<H, min_nan<H>>>(table, "min.ftz.NaN", type);
     add_two<H, ftz2<H, max_nan<H>>>(table, "max.ftz.NaN", type);
+    add_two<H, ftz2<H, xor_sign<H, min<H>>>>(table, "min.ftz.xorsign.abs", type);
+    add_two<H, ftz2<H, xor_sign<H, max<H>>>>(table, "max.ftz.xorsign.abs", type);
+    add_two<H, ftz2<H, xor_sign<H, min_nan<H>>>>(table, "min.ftz.NaN.xorsign.abs", type);
+    add_two<H, ftz2<H, xor_sign<H, max_nan<H>>>>(table, "max.ftz.NaN.xorsign.abs", type);
   }
 }
 

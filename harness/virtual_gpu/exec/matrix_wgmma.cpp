@@ -67,7 +67,9 @@ void read_registers(Warp& warp, const Product& p, const std::uint32_t* registers
   }
 }
 
-/// The whole operation, once all four warps are at `in`: B is read once for all.
+/// The whole operation, once all four warps are at `in`: B is read once for all. Registers hold the result at once,
+/// not only after the wait: PTX as nvcc writes it moves accumulators from register to register before that, which
+/// ptxas undoes.
 void multiply_all(std::span<Warp* const> warps, const Instruction& in) {
   Warp& first = *warps.front();
   const auto p = std::bit_cast<Product>(in.immediate);

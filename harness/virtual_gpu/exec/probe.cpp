@@ -360,7 +360,50 @@ void conversions(Probes& p) {
   p.all({"cvt.rn.relu.f16.f32"}, f16, {f32});
   p.all({"cvt.rn.f16x2.f32", "cvt.rz.f16x2.f32", "cvt.rn.relu.f16x2.f32"}, f16x2, {f32, f32});
   p.all({"cvt.rn.bf16x2.f32", "cvt.rz.bf16x2.f32", "cvt.rn.relu.bf16x2.f32"}, bf16x2, {f32, f32});
-  p.all({"cvt.rna.tf32.f32"}, b32, {f32});
+  p.all({"cvt.rna.tf32.f32", "cvt.rna.satfinite.tf32.f32", "cvt.rn.tf32.f32", "cvt.rn.relu.tf32.f32",
+         "cvt.rz.tf32.f32", "cvt.rz.relu.tf32.f32"},
+        b32, {f32});
+}
+
+void narrow_conversions(Probes& p) {
+  struct Type {
+    const char* name;
+    Kind one, two;
+  };
+  for (const auto& [t, one, two] : {Type{"f16", f16, f16x2}, Type{"bf16", bf16, bf16x2}})
+    for (const char* more : {"rn.satfinite", "rn.satfinite.relu", "rz.relu", "rz.satfinite", "rz.satfinite.relu"}) {
+      p.add(fmt::format("cvt.{}.{}.f32", more, t), one, {f32});
+      p.add(fmt::format("cvt.{}.{}x2.f32", more, t), two, {f32, f32});
+    }
+  for (const char* t : {"e4m3x2", "e5m2x2"}) {
+    for (const char* more : {"", ".relu"}) {
+      p.add(fmt::format("cvt.rn.satfinite{}.{}.f32", more, t), b16, {f32, f32});
+      p.add(fmt::format("cvt.rn.satfinite{}.{}.f16x2", more, t), b16, {f16x2});
+      p.add(fmt::format("cvt.rn{}.f16x2.{}", more, t), f16x2, {b16});
+    }
+  }
+  for (const char* t : {"u16", "s16"}) p.add(fmt::format("cvt.pack.sat.{}.s32", t), b32, {b32, b32});
+  for (const char* t : {"u8", "s8", "u4", "s4", "u2", "s2"})
+    p.add(fmt::format("cvt.pack.sat.{}.s32.b32", t), b32, {b32, b32, b32});
+}
+
+void extremes(Probes& p) {
+  struct Type {
+    const char* name;
+    Kind kind;
+    bool flushes;
+  };
+  for (const auto& [t, k, flushes] : {Type{"f16", f16, true}, Type{"f16x2", f16x2, true},
+                                      Type{"bf16", bf16, false}, Type{"bf16x2", bf16x2, false}})
+    for (const char* op : {"min", "max"}) {
+      p.add(fmt::format("{}.NaN.xorsign.abs.{}", op, t), k, {k, k});
+      if (flushes)
+        for (const char* more : {"ftz.xorsign.abs", "ftz.NaN.xorsign.abs"})
+          p.add(fmt::format("{}.{}.{}", op, more, t), k, {k, k});
+    }
+  p.all({"min.ftz.xorsign.abs.f32", "max.ftz.xorsign.abs.f32", "min.ftz.NaN.xorsign.abs.f32",
+         "max.ftz.NaN.xorsign.abs.f32"},
+        f32, {f32, f32});
 }
 
 }  // namespace
@@ -371,6 +414,8 @@ std::vector<Probe> probes() {
   floats(all);
   halves(all);
   conversions(all);
+  narrow_conversions(all);
+  extremes(all);
   return all.take();
 }
 

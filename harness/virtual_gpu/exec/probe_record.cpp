@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs every probe on the machine's GPU and prints "name digest" lines for testdata/probes_h200.txt; on
-// standard error, what the virtual GPU does otherwise. Needs only the driver, which it loads when started.
+// exec_probe_record DIRECTORY: runs every probe on the machine's GPU and writes DIRECTORY/probes_h200.txt, lines
+// "name digest", and DIRECTORY/matrices_h200.txt, lines "opcode inputs words"; prints what the virtual GPU does
+// otherwise. Needs only the driver, which it loads when started.
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
+#include <fstream>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "harness/virtual_gpu/exec/exec.h"
+#include "harness/virtual_gpu/exec/matrix_probe.h"
 #include "harness/virtual_gpu/exec/probe.h"
 #include "harness/virtual_gpu/exec/probe_run.h"
 
@@ -48,31 +53,72 @@ class Driver {
   void* x_library;
 };
 
-}  // namespace
+std::string first_line(Driver& driver) {
+  char name[128] = "";
+  int version = 0;
+  Driver::check("cuDeviceGetName", driver.call<int(char*, int, int)>("cuDeviceGetName")(name, sizeof name, 0));
+  Driver::check("cuDriverGetVersion", driver.call<int(int*)>("cuDriverGetVersion")(&version));
+  const std::time_t now = std::time(nullptr);
+  char date[32] = "";
+  std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
+  return fmt::format("# Recorded on one {}, driver for CUDA {}.{}, {}: exec_probe_record\n", name, version / 1000,
+                     version % 1000 / 10, date);
+}
 
-int main() {
-  const std::vector<Probe> all = probes();
-  const std::string text = probe_module(all);
-  Driver driver;
-  const auto check = Driver::check;
+std::ofstream create(const std::string& path, Driver& driver) {
+  std::ofstream file(path);
+  file << first_line(driver);
+  if (!file) {
+    fmt::print(stderr, "probe_record: cannot write {}\n", path);
+    std::exit(2);
+  }
+  return file;
+}
+
+void* load(Driver& driver, const std::string& text) {
   void* module = nullptr;
-  check("cuModuleLoadData", driver.call<int(void**, const void*)>("cuModuleLoadData")(&module, text.c_str()));
-  const auto allocate = driver.call<int(std::uint64_t*, std::size_t)>("cuMemAlloc_v2");
-  const auto upload = driver.call<int(std::uint64_t, const void*, std::size_t)>("cuMemcpyHtoD_v2");
-  const auto download = driver.call<int(void*, std::uint64_t, std::size_t)>("cuMemcpyDtoH_v2");
-  const auto find = driver.call<int(void**, void*, const char*)>("cuModuleGetFunction");
-  const auto launch = driver.call<int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                      unsigned, void*, void**, void**)>("cuLaunchKernel");
-  constexpr std::size_t kBytes = 8 * kProbeInputs;
+  Driver::check("cuModuleLoadData",
+                driver.call<int(void**, const void*)>("cuModuleLoadData")(&module, text.c_str()));
+  return module;
+}
+
+void launch(Driver& driver, void* module, const std::string& kernel, unsigned blocks, unsigned threads,
+            std::uint64_t* parameters, std::size_t count) {
+  std::vector<void*> addresses(count);
+  for (std::size_t i = 0; i < count; ++i) addresses[i] = &parameters[i];
+  void* function = nullptr;
+  Driver::check("cuModuleGetFunction", driver.call<int(void**, void*, const char*)>("cuModuleGetFunction")(
+                                           &function, module, kernel.c_str()));
+  Driver::check("cuLaunchKernel",
+                driver.call<int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
+                                void**, void**)>("cuLaunchKernel")(function, blocks, 1, 1, threads, 1, 1, 0, nullptr,
+                                                                   addresses.data(), nullptr));
+}
+
+template <class T>
+std::uint64_t upload(Driver& driver, const std::vector<T>& values) {
+  std::uint64_t at = 0;
+  Driver::check("cuMemAlloc", driver.call<int(std::uint64_t*, std::size_t)>("cuMemAlloc_v2")(
+                                  &at, values.size() * sizeof(T)));
+  Driver::check("cuMemcpyHtoD", driver.call<int(std::uint64_t, const void*, std::size_t)>("cuMemcpyHtoD_v2")(
+                                    at, values.data(), values.size() * sizeof(T)));
+  return at;
+}
+template <class T>
+void download(Driver& driver, std::uint64_t from, std::vector<T>& values) {
+  Driver::check("cuMemcpyDtoH", driver.call<int(void*, std::uint64_t, std::size_t)>("cuMemcpyDtoH_v2")(
+                                    values.data(), from, values.size() * sizeof(T)));
+}
+
+void record_instructions(Driver& driver, std::ofstream file) {
+  const std::vector<Probe> all = probes();
+  void* const module = load(driver, probe_module(all));
+  std::vector<std::uint64_t> real(kProbeInputs);
+  const std::uint64_t out = upload(driver, real);
   std::map<std::pair<Kind, int>, std::uint64_t> inputs;
-  std::uint64_t out = 0;
-  check("cuMemAlloc", allocate(&out, kBytes));
   const auto input = [&](Kind kind, int which) {
     std::uint64_t& at = inputs[{kind, which}];
-    if (at == 0) {
-      check("cuMemAlloc", allocate(&at, kBytes));
-      check("cuMemcpyHtoD", upload(at, probe_inputs(kind, which).data(), kBytes));
-    }
+    if (at == 0) at = upload(driver, probe_inputs(kind, which));
     return at;
   };
   ProbeRun virtual_run(all);
@@ -81,15 +127,9 @@ int main() {
     std::uint64_t parameters[5] = {out, 0, 0, 0, 0};
     for (std::size_t i = 0; i < probe.from.size(); ++i)
       parameters[i + 1] = input(probe.from[i], static_cast<int>(i));
-    void* addresses[5];
-    for (int i = 0; i < 5; ++i) addresses[i] = &parameters[i];
-    void* function = nullptr;
-    check("cuModuleGetFunction", find(&function, module, fmt::format("k{}", n).c_str()));
-    check("cuLaunchKernel",
-          launch(function, kProbeInputs / 128, 1, 1, 128, 1, 1, 0, nullptr, addresses, nullptr));
-    std::vector<std::uint64_t> real(kProbeInputs);
-    check("cuMemcpyDtoH", download(real.data(), out, kBytes));
-    std::printf("%s %016llx\n", probe.name.c_str(), static_cast<unsigned long long>(digest(real)));
+    launch(driver, module, fmt::format("k{}", n), kProbeInputs / 128, 128, parameters, 5);
+    download(driver, out, real);
+    file << fmt::format("{} {:016x}\n", probe.name, digest(real));
 
     const std::vector<std::uint64_t> ours = virtual_run(n);
     std::size_t different = 0;
@@ -101,7 +141,41 @@ int main() {
         examples += fmt::format("{:x} ", probe_inputs(probe.from[k], static_cast<int>(k))[i]);
       examples += fmt::format("-> {:x}, not {:x};", real[i], ours[i]);
     }
-    if (different != 0)
-      std::fprintf(stderr, "%s: %zu differ:%s\n", probe.name.c_str(), different, examples.c_str());
+    if (different != 0) fmt::print("{}: {} differ:{}\n", probe.name, different, examples);
   }
+}
+
+void record_matrices(Driver& driver, std::ofstream file) {
+  const std::vector<MatrixProbe> all = matrix_probes();
+  void* const module = load(driver, matrix_probe_module(all));
+  for (std::size_t n = 0; n < all.size(); ++n)
+    for (const MatrixInputs inputs : {MatrixInputs::exact, MatrixInputs::general, MatrixInputs::special}) {
+      std::vector<std::uint32_t> real = run_matrix_probe(all[n], inputs);
+      const std::vector<std::uint32_t> ours = real;
+      std::fill(real.begin(), real.end(), 0u);
+      std::uint64_t parameters[2] = {upload(driver, real), upload(driver, matrix_probe_inputs(all[n], inputs))};
+      launch(driver, module, fmt::format("m{}", n), 1, 32, parameters, 2);
+      download(driver, parameters[0], real);
+      file << all[n].opcode << ' ' << static_cast<int>(inputs);
+      for (const std::uint32_t word : real) file << fmt::format(" {:08x}", word);
+      file << '\n';
+      std::size_t different = 0;
+      for (std::size_t i = 0; i < real.size(); ++i) different += real[i] != ours[i] ? 1 : 0;
+      if (different != 0)
+        fmt::print("{}, inputs {}: {} of {} words differ\n", all[n].opcode, static_cast<int>(inputs), different,
+                   real.size());
+    }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 2) {
+    fmt::print(stderr, "usage: exec_probe_record DIRECTORY\n");
+    return 2;
+  }
+  const std::string directory = arguments[1];
+  Driver driver;
+  record_instructions(driver, create(directory + "/probes_h200.txt", driver));
+  record_matrices(driver, create(directory + "/matrices_h200.txt", driver));
 }

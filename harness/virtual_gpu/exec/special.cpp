@@ -100,7 +100,7 @@ Word rank_in_cluster(const Warp& warp) {
          cluster_size<&Dim3::x>(warp) * (block_in_cluster<&Dim3::y>(warp) +
                                          cluster_size<&Dim3::y>(warp) * block_in_cluster<&Dim3::z>(warp));
 }
-Word is_explicit_cluster(const Warp& warp) { return blocks_of_cluster(warp) > 1 ? 1 : 0; }
+bool is_explicit_cluster(const Warp& warp) { return warp.block().launch().explicit_cluster; }
 Word warp_index(const Warp& warp) { return warp.index(); }
 Word warps(const Warp& warp) { return (warp.block().thread_count() + kLanes - 1) / kLanes; }
 Word sm(const Warp& warp) { return warp.block().sm(); }
@@ -160,7 +160,7 @@ constexpr Register kRegisters[] = {
     {"%globaltimer", Slot::quad, clock<Quad, ticks>},
     {"%globaltimer_lo", Slot::word, clock<Word, ticks_low>},
     {"%globaltimer_hi", Slot::word, clock<Word, ticks_high>},
-    {"%is_explicit_cluster", Slot::word, uniform<Word, is_explicit_cluster>},
+    {"%is_explicit_cluster", Slot::predicate, uniform<bool, is_explicit_cluster>},
     {"%clusterid.x", Slot::word, uniform<Word, cluster_index<&Dim3::x>>},
     {"%clusterid.y", Slot::word, uniform<Word, cluster_index<&Dim3::y>>},
     {"%clusterid.z", Slot::word, uniform<Word, cluster_index<&Dim3::z>>},

@@ -44,7 +44,7 @@ class TestRun {
  public:
   explicit TestRun(const std::string& text, std::uint32_t threads = 32, std::size_t words = 4096)
       : x_words(words), x_module(ptx::parse(text)) {
-    x_memory.add({reinterpret_cast<std::uint64_t>(x_words.data()), 4 * words, "buffer", 0, false});
+    x_memory.add({.base = address(), .bytes = 4 * words, .name = "buffer", .owner = 0});
     for (const ptx::Function& function : x_module.functions)
       if (function.kernel) x_launch.kernel = std::make_shared<Kernel>(decode(x_module, function, x_symbols));
     x_launch.block = {threads, 1, 1};

@@ -133,6 +133,8 @@ struct Function {
   std::uint32_t cluster[3] = {0, 0, 0};                                      ///< .reqnctapercluster
   std::uint32_t min_blocks = 0;                                              ///< .minnctapersm
   std::uint32_t max_registers = 0;                                           ///< .maxnreg
+  std::uint32_t max_cluster = 0;                                             ///< .maxclusterrank
+  bool explicit_cluster = false;     ///< .explicitcluster: a launch has to say the cluster's size
   bool blocks_are_clusters = false;  ///< .blocksareclusters: the grid counts clusters
 };
 

@@ -152,12 +152,15 @@ bool ModuleParser::attribute(Function& function) {
     function.max_registers = integer_32(x_lexer);
   } else if (token.is(".blocksareclusters")) {
     function.blocks_are_clusters = true;
-  } else if (token.is(".maxnctapersm") || token.is(".maxclusterrank") || token.is(".abi_preserve") ||
-             token.is(".abi_preserve_control")) {
-    integer_32(x_lexer);  // limits of the code generator and the launcher, which change no result
+  } else if (token.is(".maxclusterrank")) {
+    function.max_cluster = integer_32(x_lexer);
+  } else if (token.is(".explicitcluster")) {
+    function.explicit_cluster = true;
+  } else if (token.is(".maxnctapersm") || token.is(".abi_preserve") || token.is(".abi_preserve_control")) {
+    integer_32(x_lexer);  // limits of the code generator, which change no result
   } else if (token.is(".attribute")) {
     skip_parentheses(x_lexer);
-  } else if (!token.is(".explicitcluster") && !token.is(".noreturn")) {
+  } else if (!token.is(".noreturn")) {
     x_lexer.fail_at(token, "unknown directive");
   }
   return true;

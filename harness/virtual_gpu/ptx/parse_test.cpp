@@ -120,6 +120,8 @@ TEST(Module, KernelAttributesAndParameters) {
   EXPECT_THAT(k.max_threads, ElementsAre(256, 2, 1));
   EXPECT_THAT(k.required_threads, ElementsAre(64, 1, 4));
   EXPECT_THAT(k.cluster, ElementsAre(2, 1, 1));
+  EXPECT_EQ(k.max_cluster, 8u);
+  EXPECT_TRUE(k.explicit_cluster);
   EXPECT_EQ(k.min_blocks, 2u);
   EXPECT_EQ(k.max_registers, 128u);
   ASSERT_EQ(k.parameters.size(), 3u);

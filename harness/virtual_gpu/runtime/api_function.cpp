@@ -31,10 +31,13 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* fu
     attributes->ptxVersion = attributes->binaryVersion = device.chip().architecture();
     attributes->maxDynamicSharedSizeBytes = static_cast<int>(allowed_dynamic_shared(device.chip(), found));
     attributes->preferredShmemCarveout = cudaSharedmemCarveoutDefault;
-    attributes->clusterDimMustBeSet = kernel.cluster[0] != 0 ? 1 : 0;
-    attributes->requiredClusterWidth = static_cast<int>(kernel.cluster[0]);
-    attributes->requiredClusterHeight = static_cast<int>(kernel.cluster[1]);
-    attributes->requiredClusterDepth = static_cast<int>(kernel.cluster[2]);
+    const std::uint32_t* cluster = kernel.cluster[0] != 0 ? kernel.cluster : found.entry->cluster;
+    attributes->clusterDimMustBeSet =
+        cluster[0] != 0 || kernel.explicit_cluster || found.entry->cluster_must_be_set ? 1 : 0;
+    attributes->requiredClusterWidth = static_cast<int>(cluster[0]);
+    attributes->requiredClusterHeight = static_cast<int>(cluster[1]);
+    attributes->requiredClusterDepth = static_cast<int>(cluster[2]);
+    attributes->nonPortableClusterSizeAllowed = found.entry->non_portable_cluster ? 1 : 0;
     return cudaSuccess;
   });
 }
@@ -51,12 +54,23 @@ cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribu
         return cudaSuccess;
       case cudaFuncAttributePreferredSharedMemoryCarveout:
         return value >= cudaSharedmemCarveoutDefault && value <= 100 ? cudaSuccess : cudaErrorInvalidValue;
-      case cudaFuncAttributeNonPortableClusterSizeAllowed:
       case cudaFuncAttributeClusterSchedulingPolicyPreference: return cudaSuccess;
+      case cudaFuncAttributeNonPortableClusterSizeAllowed:
+        if (value < 0 || value > 1) return cudaErrorInvalidValue;
+        found.entry->non_portable_cluster = value == 1;
+        return cudaSuccess;
       case cudaFuncAttributeClusterDimMustBeSet:
+        if (value < 0 || value > 1) return cudaErrorInvalidValue;
+        found.entry->cluster_must_be_set = value == 1;
+        return cudaSuccess;
       case cudaFuncAttributeRequiredClusterWidth:
       case cudaFuncAttributeRequiredClusterHeight:
-      case cudaFuncAttributeRequiredClusterDepth: return device.unsupported("launches in clusters");
+      case cudaFuncAttributeRequiredClusterDepth:
+        if (found.kernel->cluster[0] != 0) return cudaErrorNotPermitted;
+        if (value < 0) return cudaErrorInvalidValue;
+        found.entry->cluster[static_cast<int>(attribute) - static_cast<int>(cudaFuncAttributeRequiredClusterWidth)] =
+            static_cast<std::uint32_t>(value);
+        return cudaSuccess;
       default: return cudaErrorInvalidValue;
     }
   });

@@ -25,14 +25,17 @@ cudaError_t launch_with_attributes(Device& device, LaunchRequest request, const 
     switch (static_cast<int>(attribute.id)) {
       case cudaLaunchAttributeCooperative: request.cooperative = attribute.val.cooperative != 0; break;
       case cudaLaunchAttributeClusterDimension:
-        request.cluster = {attribute.val.clusterDim.x, attribute.val.clusterDim.y, attribute.val.clusterDim.z};
+        request.cluster = dim3(attribute.val.clusterDim.x, attribute.val.clusterDim.y, attribute.val.clusterDim.z);
         break;
-      // Without effect on what a kernel computes. A dependent launch may start early, but need not.
+      case cudaLaunchAttributeProgrammaticStreamSerialization:
+        request.programmatic = attribute.val.programmaticStreamSerializationAllowed != 0;
+        break;
+      // Without effect on what a kernel computes. Clusters of a preferred size are a chip's to choose.
       case cudaLaunchAttributeIgnore:
       case cudaLaunchAttributeAccessPolicyWindow:
       case cudaLaunchAttributeSynchronizationPolicy:
       case cudaLaunchAttributeClusterSchedulingPolicyPreference:
-      case cudaLaunchAttributeProgrammaticStreamSerialization:
+      case cudaLaunchAttributePreferredClusterDimension:
       case cudaLaunchAttributePriority:
       case cudaLaunchAttributeMemSyncDomainMap:
       case cudaLaunchAttributeMemSyncDomain:

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/virtual_gpu/runtime/launch.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <utility>
 
+#include "harness/virtual_gpu/runtime/cluster.h"
 #include "harness/virtual_gpu/runtime/operation.h"
 
 namespace pkb::virtual_gpu {
@@ -33,6 +32,13 @@ std::vector<std::byte> pack(const Kernel& kernel, void** arguments) {
     std::memcpy(buffer.data() + kernel.parameters[i].offset, arguments[i], kernel.parameters[i].bytes);
   }
   return buffer;
+}
+
+/// How many blocks the chip holds at once, in clusters of `cluster`.
+std::uint64_t most_resident(const Chip& chip, const BlockShape& shape, std::uint64_t cluster) {
+  return cluster > 1 ? static_cast<std::uint64_t>(active_clusters(chip, shape, cluster)) * cluster
+                     : static_cast<std::uint64_t>(blocks_per_sm(chip, shape)) *
+                           static_cast<std::uint64_t>(chip.sm_count);
 }
 
 /// Gives a cooperative launch the memory of its grid's barrier. False when there is none.
@@ -81,18 +87,22 @@ cudaError_t prepare(Device& device, const LaunchRequest& request, Launch& work) 
   const std::uint64_t threads = dimensions(request.block).count();
   if (threads > kernel.max_threads) return cudaErrorInvalidValue;
   if (request.dynamic_shared > allowed_dynamic_shared(chip, found)) return cudaErrorInvalidValue;
-  const int per_sm = blocks_per_sm(chip, shape_of(chip, kernel, threads, request.dynamic_shared));
-  if (per_sm == 0) return cudaErrorLaunchOutOfResources;
-  const std::uint64_t capacity = static_cast<std::uint64_t>(per_sm) * static_cast<std::uint64_t>(chip.sm_count);
-  if (request.cooperative && dimensions(request.grid).count() > capacity) return cudaErrorCooperativeLaunchTooLarge;
-  if (const Dim3 cluster = dimensions(request.cluster); cluster.count() > 1) {
-    return device.unsupported(
-        fmt::format("launches in clusters ({} with {}x{}x{} blocks)", kernel.display_name, cluster.x, cluster.y, cluster.z));
-  }
+  const BlockShape shape = shape_of(chip, kernel, threads, request.dynamic_shared);
+  if (blocks_per_sm(chip, shape) == 0) return cudaErrorLaunchOutOfResources;
+  Clusters clusters;
+  Dim3 grid = dimensions(request.grid);
+  if (const auto error = find_clusters(chip, found, request.cluster, clusters); error != cudaSuccess) return error;
+  if (const auto error = count_blocks(kernel, clusters, grid); error != cudaSuccess) return error;
+  const std::uint64_t capacity = most_resident(chip, shape, clusters.size.count());
+  if (capacity == 0) return cudaErrorInvalidClusterSize;
+  if (request.cooperative && grid.count() > capacity) return cudaErrorCooperativeLaunchTooLarge;
   if (request.arguments == nullptr && !kernel.parameters.empty()) return cudaErrorInvalidValue;
 
   work.kernel = found.kernel;
-  work.grid = dimensions(request.grid);
+  work.grid = grid;
+  work.cluster = clusters.size;
+  work.explicit_cluster = clusters.is_explicit;
+  work.programmatic = request.programmatic;
   work.block = dimensions(request.block);
   work.dynamic_shared = static_cast<std::uint32_t>(request.dynamic_shared);
   work.parameters = pack(kernel, request.arguments);

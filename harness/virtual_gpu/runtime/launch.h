@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "harness/virtual_gpu/runtime/device.h"
 
@@ -9,11 +10,13 @@ namespace pkb::virtual_gpu {
 
 struct LaunchRequest {
   const void* function = nullptr;  ///< the host's stub or a cudaKernel_t
-  dim3 grid = {}, block = {}, cluster = {};
+  dim3 grid = {}, block = {};
+  std::optional<dim3> cluster = std::nullopt;
   void** arguments = nullptr;
   std::size_t dynamic_shared = 0;
   cudaStream_t stream = nullptr;
   bool cooperative = false;
+  bool programmatic = false;  ///< Launch::programmatic
 };
 
 /// Checks a launch as the CUDA runtime does and submits it.

@@ -33,6 +33,9 @@ struct KernelEntry {
   std::string name;
   int max_dynamic_shared = -1;  ///< cudaFuncAttributeMaxDynamicSharedMemorySize when set
   std::shared_ptr<const Kernel> kernel;  ///< null until first used
+  bool non_portable_cluster = false;  ///< cudaFuncAttributeNonPortableClusterSizeAllowed
+  bool cluster_must_be_set = false;   ///< cudaFuncAttributeClusterDimMustBeSet
+  std::uint32_t cluster[3] = {0, 0, 0};  ///< cudaFuncAttributeRequiredClusterWidth, Height and Depth
 };
 
 /// A __device__, __constant__ or __managed__ variable.

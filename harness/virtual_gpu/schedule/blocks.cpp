@@ -30,9 +30,7 @@ constexpr auto kDescribeAfter = 50ms;
 constexpr auto kQuestionHolds = 50ms;
 constexpr std::uint64_t kExplainBudget = 1'000'000;  // instructions of warps
 
-std::string coordinates(std::uint64_t index, const Dim3& grid) {
-  return fmt::format("({},{},{})", index % grid.x, index / grid.x % grid.y, index / grid.x / grid.y);
-}
+std::string coordinates(const Dim3& block) { return fmt::format("({},{},{})", block.x, block.y, block.z); }
 
 }  // namespace
 
@@ -60,12 +58,16 @@ void Engine::execute() {
 void Engine::dispatch() {
   for (const std::shared_ptr<Grid>& grid : x_grids) {
     while (grid->dispatched < grid->total) {
-      const auto sm = x_residency.take(grid->needs);
-      if (!sm) return;
+      std::vector<std::uint32_t> sms;
+      if (grid->cluster > 1)
+        sms = x_residency.take_cluster(grid->needs, grid->cluster);
+      else if (const auto sm = x_residency.take(grid->needs))
+        sms = {*sm};
+      if (sms.empty()) return;
       auto resident = std::make_unique<Resident>();
       resident->grid = grid;
       resident->index = grid->order[grid->dispatched++];
-      resident->sm = *sm;
+      resident->sms = std::move(sms);
       x_ready.push_back(std::move(resident));
       if (x_options.threads > 1) x_work_changed.notify_one();
     }
@@ -107,7 +109,7 @@ void Engine::run_block(std::unique_lock<std::mutex>& lock, ResidentPtr resident)
   bool memory_changed = false;
   try {
     if (!resident->block) {
-      resident->block = std::make_unique<Block>(grid->launch, x_memory, resident->index, resident->sm);
+      resident->block = std::make_unique<Block>(grid->launch, x_memory, resident->index, resident->sms);
     }
     const Counters& counters = resident->block->counters();
     const std::uint64_t instructions_before = counters.lane_instructions, written_before = counters.global_written;
@@ -125,6 +127,7 @@ void Engine::run_block(std::unique_lock<std::mutex>& lock, ResidentPtr resident)
   --x_running;
   --grid->running;
   x_work_done += instructions;
+  if (resident->block) count_triggered(*resident, resident->block->triggered());
   if (failure || x_failed || outcome == Block::Outcome::finished) {
     block_ended(*resident);
     resident.reset();
@@ -154,10 +157,20 @@ void Engine::keep(ResidentPtr resident, bool polls, bool memory_changed) {
   std::ranges::push_heap(x_paused, PausedLater{});
 }
 
+void Engine::count_triggered(Resident& resident, std::uint64_t blocks) {
+  Grid& grid = *resident.grid;
+  grid.triggered += blocks - std::exchange(resident.triggered, blocks);
+  if (grid.triggered < grid.total * grid.cluster) return;
+  Stream& stream = *grid.place.stream;
+  bool& lets_next_start = stream.items[grid.place.sequence - stream.done - 1].lets_next_start;
+  x_promotable |= !std::exchange(lets_next_start, true);
+}
+
 void Engine::block_ended(Resident& resident) {
   Grid& grid = *resident.grid;
-  x_residency.release(resident.sm, grid.needs);
+  for (const std::uint32_t sm : resident.sms) x_residency.release(sm, grid.needs);
   ++grid.ended;
+  count_triggered(resident, grid.cluster);
   if (resident.block) grid.counters += resident.block->counters();
 }
 
@@ -165,8 +178,12 @@ void Engine::finish_if_done(const std::shared_ptr<Grid>& grid) {
   if (grid->running > 0 || (!x_failed && grid->ended < grid->total)) return;
   if (std::erase(x_grids, grid) == 0) return;
   x_counters += grid->counters;
-  if (grid->launch.check) grid->stream->items.front().clock = grid->launch.check->finish();
-  complete(grid->stream);
+  const Point& place = grid->place;
+  if (grid->launch.check)
+    place.stream->items[place.sequence - place.stream->done - 1].clock = grid->launch.check->finish();
+  grid->done = true;
+  grid->previous = nullptr;
+  complete(place);
   x_work_changed.notify_all();
 }
 
@@ -239,13 +256,13 @@ void Engine::describe_waits() {
   std::string text;
   for (const std::shared_ptr<Grid>& grid : x_grids) {
     const std::string name = "kernel " + grid->launch.kernel->display_name;
-    if (const std::uint64_t absent = grid->total - grid->dispatched; absent > 0) {
-      const std::string first = coordinates(grid->order[grid->dispatched], grid->launch.grid);
+    if (const std::uint64_t absent = (grid->total - grid->dispatched) * grid->cluster; absent > 0) {
+      const std::string first = coordinates(first_block(grid->launch, grid->order[grid->dispatched]));
       text += fmt::format("{}: block {}{} never started: the device is full with {} blocks, which wait\n", name, first,
-                          absent == 1 ? "" : fmt::format(" and {} more", absent - 1), x_paused.size());
+                          absent == 1 ? "" : fmt::format(" and {} more", absent - 1), x_paused.size() * grid->cluster);
     }
     for (const Waiting& each : waiting[grid.get()])
-      text += fmt::format("{}, block {}{}: {}\n", name, coordinates(each.first, grid->launch.grid),
+      text += fmt::format("{}, block {}{}: {}\n", name, coordinates(first_block(grid->launch, each.first)),
                           each.blocks == 1 ? "" : fmt::format(" and {} more", each.blocks - 1), to_string(each.what));
   }
   x_status.describe_waits(text);

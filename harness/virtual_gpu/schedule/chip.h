@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -29,6 +30,11 @@ struct Chip {
   int shared_unit = 128;
   int max_block_threads = 1024;
   int constant_bytes = 64 * 1024;
+  int portable_cluster = 8, max_cluster = 16;  ///< blocks; beyond the first a kernel has to ask for it
+
+  /// SMs of each processing cluster (GPC), which a cluster of blocks does not leave. Which ones a device has lost to
+  /// yield differs from device to device; these are common.
+  std::array<int, 8> gpc_sms{};
 
   int architecture() const { return 10 * major + minor; }
 };

@@ -147,7 +147,10 @@ void Engine::forget_clocks() {
   std::lock_guard lock(x_mutex);
   x_host_clock = check::empty_clock();
   for (const std::weak_ptr<Stream>& each : x_streams)
-    if (const StreamPtr stream = each.lock()) stream->clocks.clear();
+    if (const StreamPtr stream = each.lock()) {
+      stream->clocks.clear();
+      stream->last_grid = nullptr;
+    }
 }
 
 check::ClockPtr Engine::host_clock() const {
@@ -176,36 +179,62 @@ void Engine::promote() {
     x_promotable = false;
     const std::vector<StreamPtr> busy = x_busy;
     for (const StreamPtr& stream : busy) {
-      if (stream->items.empty() || stream->items.front().started || !ready(stream->items.front())) continue;
-      Stream::Item& head = stream->items.front();
-      head.started = true;
-      head.clock = check::joined(head.clock, stream->clock_at(stream->done));
-      for (const Point& point : head.after)
-        head.clock = check::joined(head.clock, point.stream->clock_at(point.sequence));
-      head.after.clear();
-      start(stream);
+      while (start_next(stream)) {
+      }
     }
   }
 }
 
-void Engine::start(const StreamPtr& stream) {
-  Work& work = stream->items.front().work;
+// The first item that has not started may if it is the head, or is a programmatic launch and the kernel before it
+// lets it.
+bool Engine::start_next(const StreamPtr& stream) {
+  auto& items = stream->items;
+  const auto next = std::ranges::find(items, false, &Stream::Item::started);
+  if (next == items.end() || !ready(*next)) return false;
+  if (next != items.begin()) {
+    const Launch* launch = std::get_if<Launch>(&next->work);
+    if (launch == nullptr || !launch->programmatic || !std::prev(next)->lets_next_start || x_failed) return false;
+  }
+  next->started = true;
+  const std::uint64_t sequence = stream->done + static_cast<std::uint64_t>(next - items.begin()) + 1;
+  auto* const launch = std::get_if<Launch>(&next->work);
+  // What starts early may know nothing of the kernel before, whenever that ends.
+  const bool early = launch != nullptr && launch->programmatic && stream->last_grid && stream->last_grid_at + 1 == sequence;
+  if (early) launch->prerequisite_check = stream->last_grid;
+  next->clock = check::joined(next->clock, stream->clock_at(sequence - (early ? 2 : 1)));
+  for (const Point& point : next->after)
+    next->clock = check::joined(next->clock, point.stream->clock_at(point.sequence));
+  next->after.clear();
+  start(stream, static_cast<std::size_t>(next - items.begin()));
+  return true;
+}
+
+void Engine::start(const StreamPtr& stream, std::size_t index) {
+  Work& work = stream->items[index].work;
+  const Point place{stream, stream->done + index + 1};
   if (std::holds_alternative<HostCall>(work)) {
     x_host_calls.push_back(stream);
     x_host_changed.notify_one();
   } else if (x_failed) {
-    complete(stream);
+    complete(place);
   } else if (auto* device_work = std::get_if<DeviceWork>(&work)) {
     if (device_work->run) {
       x_device_work.push_back(stream);
       x_work_changed.notify_one();
     } else {
-      complete(stream);
+      complete(place);
     }
   } else {
-    auto grid = std::make_shared<Grid>(std::move(std::get<Launch>(work)), stream, x_options.chip,
+    auto grid = std::make_shared<Grid>(std::move(std::get<Launch>(work)), place, x_options.chip,
                                        x_seed == 0 ? 0 : mix(x_seed, x_launches));
-    if (x_checker != nullptr) grid->launch.check = x_checker->begin(grid->launch, stream->items.front().clock);
+    for (const std::shared_ptr<Grid>& other : x_grids) {
+      if (other->place.stream != stream || other->place.sequence + 1 != place.sequence) continue;
+      grid->previous = other;
+      grid->launch.prerequisite = &other->done;
+    }
+    if (x_checker != nullptr) grid->launch.check = x_checker->begin(grid->launch, stream->items[index].clock);
+    stream->last_grid = grid->launch.check;
+    stream->last_grid_at = place.sequence;
     ++x_launches;
     x_status.launched();
     x_grids.push_back(std::move(grid));
@@ -214,10 +243,16 @@ void Engine::start(const StreamPtr& stream) {
   }
 }
 
-void Engine::complete(const StreamPtr& stream) {
-  if (x_checker != nullptr) stream->clocks[stream->done + 1] = stream->items.front().clock;
-  stream->items.pop_front();
-  ++stream->done;
+// A programmatic launch may end before the kernel that let it start; its place is reached after that one's.
+void Engine::complete(const Point& place) {
+  const StreamPtr& stream = place.stream;
+  stream->items[place.sequence - stream->done - 1].ended = true;
+  while (!stream->items.empty() && stream->items.front().ended) {
+    if (x_checker != nullptr)
+      stream->clocks[stream->done + 1] = check::joined(stream->items.front().clock, stream->clock_at(stream->done));
+    stream->items.pop_front();
+    ++stream->done;
+  }
   if (stream->items.empty()) std::erase(x_busy, stream);
   x_promotable = true;
   x_work_ended.notify_all();
@@ -237,7 +272,7 @@ bool Engine::run_device_work(std::unique_lock<std::mutex>& lock) {
   lock.lock();
   stream->items.front().clock = clock;
   --x_running;
-  complete(stream);
+  complete({stream, stream->done + 1});
   progressed();
   return true;
 }
@@ -257,7 +292,7 @@ void Engine::serve_host_calls() {
     run(after_failure);
     lock.lock();
     --x_running_host_calls;
-    complete(stream);
+    complete({stream, stream->done + 1});
     progressed();
     x_work_changed.notify_one();
   }

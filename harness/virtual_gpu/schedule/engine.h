@@ -84,8 +84,9 @@ class Engine {
   // engine.cpp: streams and their work. All of these are called with the mutex held.
   void start_threads();
   void promote();
-  void start(const StreamPtr& stream);
-  void complete(const StreamPtr& stream);
+  bool start_next(const StreamPtr& stream);
+  void start(const StreamPtr& stream, std::size_t index);
+  void complete(const Point& place);
   void learn(const check::ClockPtr& clock) const { x_host_clock = check::joined(x_host_clock, clock); }
   bool ready(const Stream::Item& item) const;
   bool run_device_work(std::unique_lock<std::mutex>& lock);
@@ -97,6 +98,7 @@ class Engine {
   ResidentPtr next_block();
   void run_block(std::unique_lock<std::mutex>& lock, ResidentPtr resident);
   void keep(ResidentPtr resident, bool polls, bool memory_changed);
+  void count_triggered(Resident& resident, std::uint64_t blocks);
   void block_ended(Resident& resident);
   void finish_if_done(const std::shared_ptr<Grid>& grid);
   void progressed();

@@ -288,6 +288,79 @@ TEST_F(EngineTest, CountsWhatFinishedLaunchesDid) {
   EXPECT_EQ(engine.take_counters().warp_instructions, 0u);
 }
 
+// The first kernel's even blocks let the second start and all wait for data[1], which the second sets before it
+// waits for the first, whose last write it copies.
+const std::string kFirst = std::string(kHead) +
+                           "mov.u32 %r3, %ctaid.x;\nand.b32 %r3, %r3, 1;\nsetp.ne.u32 %p2, %r3, 0;\n"
+                           "@!%p2 griddepcontrol.launch_dependents;\n"
+                           "spin: ld.volatile.global.u32 %r1, [%rd1+4];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra spin;\n"
+                           "st.global.u32 [%rd1+8], 9;\nret;\n}\n";
+const std::string kSecond = std::string(kHead) +
+                            "st.volatile.global.u32 [%rd1+4], 1;\ngriddepcontrol.wait;\nld.global.u32 %r1, [%rd1+8];\n"
+                            "st.global.u32 [%rd1+12], %r1;\nret;\n}\n";
+
+TEST_F(EngineTest, ProgrammaticLaunchStartsWhenItIsLetAndWaitsForTheEnd) {
+  for (const int threads : {1, 3}) {
+    auto with = options();
+    with.threads = threads;
+    Engine engine(x_memory, with);
+    x_data = {};
+    const StreamPtr stream = engine.create_stream(Stream::Kind::non_blocking);
+    engine.submit(stream, launch(kFirst, 1));
+    Launch second = launch(kSecond, 300);
+    second.programmatic = true;
+    engine.submit(stream, second);
+    engine.wait(engine.submit(stream, launch(kCount, 1)));
+    EXPECT_EQ(at(3), 9u);
+    EXPECT_EQ(at(0), 32u);
+  }
+}
+
+TEST_F(EngineTest, ProgrammaticLaunchNeedsAllBlocksToLetIt) {
+  for (const bool programmatic : {false, true}) {
+    Engine engine(x_memory, options());
+    x_data = {};
+    const StreamPtr stream = engine.create_stream(Stream::Kind::non_blocking);
+    engine.submit(stream, launch(kFirst, programmatic ? 2 : 1));  // block 1 never lets it
+    Launch second = launch(kSecond, 1);
+    second.programmatic = programmatic;
+    engine.submit(stream, second);
+    ASSERT_TRUE(soon([&] { return polling(); }));
+    EXPECT_EQ(at(1), 0u);
+    set(1, 1);
+    engine.wait_all();
+    EXPECT_EQ(at(3), 9u);
+  }
+}
+
+/// Blocks write %smid to data[%ctaid.x] when all of their cluster are there.
+const std::string kClusterSm = std::string(kHead) +
+                               "barrier.cluster.arrive;\nbarrier.cluster.wait;\nmov.u32 %r1, %smid;\n"
+                               "mov.u32 %r2, %ctaid.x;\nmul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd3, %rd1, %rd2;\n"
+                               "st.global.u32 [%rd3], %r1;\nret;\n}\n";
+
+TEST_F(EngineTest, ClustersStayInAProcessingCluster) {
+  for (const std::uint64_t seed : {0, 3}) {
+    auto with = options();
+    with.threads = 2;
+    with.seed = seed;
+    Engine engine(x_memory, with);
+    x_data.fill(~0u);
+    Launch work = launch(kClusterSm, 800, 64);
+    work.cluster.x = 8;
+    engine.wait(engine.submit(engine.legacy_stream(), work));
+    const auto gpc_of = [](std::uint32_t sm) { return sm < 96 ? sm / 16 : 6 + (sm - 96) / 18; };
+    std::set<std::uint32_t> gpcs;
+    for (std::size_t i = 0; i < 800; ++i) {
+      ASSERT_LT(at(i), 132u);
+      EXPECT_EQ(gpc_of(at(i)), gpc_of(at(i / 8 * 8))) << i;
+      gpcs.insert(gpc_of(at(i)));
+    }
+    EXPECT_EQ(gpcs.size(), 8u);
+    EXPECT_TRUE(x_faults.empty());
+  }
+}
+
 TEST_F(EngineTest, EndsWhileKernelsWait) {
   Engine engine(x_memory, options());
   engine.submit(engine.legacy_stream(), launch(kWait, 10));

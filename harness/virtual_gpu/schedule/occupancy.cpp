@@ -42,6 +42,13 @@ int blocks_per_sm(const Chip& chip, const BlockShape& shape) {
                    fit(chip.registers_per_sm, needs.registers), fit(chip.shared_per_sm, needs.shared)});
 }
 
+int active_clusters(const Chip& chip, const BlockShape& shape, std::uint64_t size) {
+  const auto per_sm = static_cast<std::uint64_t>(blocks_per_sm(chip, shape));
+  std::uint64_t clusters = 0;
+  for (const int sms : chip.gpc_sms) clusters += static_cast<std::uint64_t>(sms) * per_sm / size;
+  return static_cast<int>(clusters);
+}
+
 std::uint32_t most_registers(const Chip& chip, std::uint64_t threads) {
   // The hardware's check of one block counts as if its warps were spread over all sub-partitions.
   const auto warps = round_up<std::uint64_t>((threads + 31) / 32, static_cast<std::uint64_t>(chip.sub_partitions));

@@ -25,6 +25,9 @@ Occupancy occupancy(const Chip& chip, const BlockShape& shape);
 /// How many such blocks an empty SM holds; 0 when not even one fits. NVIDIA's occupancy rules.
 int blocks_per_sm(const Chip& chip, const BlockShape& shape);
 
+/// How many clusters of `size` such blocks an empty chip holds at once; 0 when not even one fits.
+int active_clusters(const Chip& chip, const BlockShape& shape, std::uint64_t size);
+
 /// The most registers per thread with which a block of so many threads can start.
 std::uint32_t most_registers(const Chip& chip, std::uint64_t threads);
 

@@ -104,5 +104,34 @@ TEST(Residency, BlocksOfOtherShapesFillWhatIsLeft) {
   EXPECT_TRUE(residency.take(small));
 }
 
+// By hand: six processing clusters of 16 SMs and two of 18.
+TEST(Occupancy, ClustersAreCountedWithinProcessingClusters) {
+  const Chip& chip = find_chip("h200");
+  const BlockShape one_an_sm{.threads = 128, .shared = 200 * 1024}, two_an_sm{.threads = 1024, .registers_per_thread = 32};
+  EXPECT_EQ(active_clusters(chip, one_an_sm, 2), 66);
+  EXPECT_EQ(active_clusters(chip, one_an_sm, 4), 6 * 4 + 2 * 4);
+  EXPECT_EQ(active_clusters(chip, one_an_sm, 5), 8 * 3);
+  EXPECT_EQ(active_clusters(chip, one_an_sm, 16), 8);
+  EXPECT_EQ(active_clusters(chip, two_an_sm, 16), 6 * 2 + 2 * 2);
+  EXPECT_EQ(active_clusters(chip, {.threads = 128, .shared = 300 * 1024}, 2), 0);
+}
+
+TEST(Residency, TakesAllBlocksOfAClusterOrNone) {
+  const Chip& chip = find_chip("h200");
+  const Occupancy needs = occupancy(chip, {.threads = 128, .shared = 200 * 1024});
+  Residency residency(chip);
+  std::vector<std::vector<std::uint32_t>> clusters;
+  for (int i = 0; i < 8; ++i) {
+    clusters.push_back(residency.take_cluster(needs, 16));
+    ASSERT_EQ(clusters.back().size(), 16u);
+  }
+  EXPECT_TRUE(residency.take_cluster(needs, 16).empty());
+  EXPECT_EQ(residency.take_cluster(needs, 2).size(), 2u);  // two SMs are left in each of the last two
+  EXPECT_EQ(residency.take_cluster(needs, 2).size(), 2u);
+  EXPECT_TRUE(residency.take_cluster(needs, 2).empty());
+  for (const std::uint32_t sm : clusters[3]) residency.release(sm, needs);
+  EXPECT_EQ(residency.take_cluster(needs, 16), clusters[3]);
+}
+
 }  // namespace
 }  // namespace pkb::virtual_gpu

@@ -49,6 +49,8 @@ struct Stream {
     std::vector<Point> after;
     bool started = false;
     check::ClockPtr clock = check::empty_clock();  ///< what it knows: first when submitted, then when started, then when done
+    bool ended = false;
+    bool lets_next_start = false;  ///< a kernel whose blocks have all let programmatic launches start
   };
 
   Kind kind = Kind::blocking;
@@ -56,6 +58,8 @@ struct Stream {
   std::uint64_t submitted = 0, done = 0;
   /// What is known behind the item of that number; of the last one up to it where that has none.
   std::map<std::uint64_t, check::ClockPtr> clocks;
+  std::shared_ptr<check::Grid> last_grid;  ///< of the last kernel that started, and its number
+  std::uint64_t last_grid_at = 0;
   check::ClockPtr clock_at(std::uint64_t sequence) const {
     const auto after = clocks.upper_bound(sequence);
     return after == clocks.begin() ? check::empty_clock() : std::prev(after)->second;
