@@ -61,6 +61,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Solution{"PeerLoadAlone", "1", "001_allreduce/solutions/peer_load.cu", "1", "bf16"},
                     Solution{"TwoShot4", "allreduce", "001_allreduce/solutions/two_shot.cu", "4", "bf16"},
                     Solution{"TwoShot3", "001", "001_allreduce/solutions/two_shot.cu", "3", "bf16"},
+                    Solution{"Multimem4", "1", "001_allreduce/solutions/multimem.cu", "4", "bf16"},
+                    Solution{"Multimem3Fp32", "1", "001_allreduce/solutions/multimem.cu", "3", "fp32"},
                     Solution{"AllGather", "2", "002_allgather/solutions/push.cu", "4", "bf16"},
                     Solution{"AllGather3Fp32", "2", "002_allgather/solutions/push.cu", "3", "fp32"},
                     Solution{"ReduceScatter", "7", "007_reducescatter/solutions/pull.cu", "4", "bf16"},
@@ -68,6 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Solution{"AllToAll", "8", "008_alltoall/solutions/push.cu", "4", "bf16"},
                     Solution{"AllToAll3", "8", "008_alltoall/solutions/push.cu", "3", "bf16"},
                     Solution{"GemmAllReduce", "13", "013_gemm_allreduce/solutions/tile_push.cu", "4", "bf16"},
+                    Solution{"GemmByCublas", "13", "013_gemm_allreduce/solutions/cublas.cu", "3", "bf16"},
                     Solution{"GemmAllReduce3Fp32", "13", "013_gemm_allreduce/solutions/tile_push.cu", "3",
                              "fp32"}),
     [](const auto& test) { return test.param.name; });

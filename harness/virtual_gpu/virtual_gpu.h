@@ -38,6 +38,10 @@ struct Status {
 /// The bytes stay mapped by the caller. @throws std::bad_alloc
 void* map_memory(void* bytes_here, std::size_t bytes);
 void unmap_memory(void* base);
+/// An address that stands, in multimem instructions, for `bytes` bytes at each of `replicas`: mapped memory of every
+/// rank, in order. What of it is accessible register_memory says. @throws std::bad_alloc
+void* map_multicast(const std::vector<void*>& replicas, std::size_t bytes, const std::string& name);
+void unmap_multicast(void* base);
 /// Whether the device's memory, and nothing else, may have this address. Safe in signal handlers.
 bool is_device_address(const void* address);
 

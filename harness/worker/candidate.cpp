@@ -20,6 +20,34 @@ Function* find(void* library, const char* name) {
   return reinterpret_cast<Function*>(::dlsym(library, name));
 }
 
+/// The library of CUDA that has a function which the dynamic linker misses; empty when that is none of them. They
+/// are large, so only candidates that need one bear it.
+std::string library_of(std::string_view error) {
+  constexpr std::string_view kMissing = "undefined symbol: ";
+  const std::size_t at = error.find(kMissing);
+  if (at == std::string_view::npos) return {};
+  const std::string_view symbol = error.substr(at + kMissing.size());
+  constexpr int kMajor = CUDART_VERSION / 1000;
+  if (symbol.starts_with("cublasLt")) return fmt::format("libcublasLt.so.{}", kMajor);
+  if (symbol.starts_with("cublas")) return fmt::format("libcublas.so.{}", kMajor);
+  return {};
+}
+
+/// The library stays: code of it may still be registered with the CUDA runtime. @throws LoadError
+void* load(const std::filesystem::path& library) {
+  std::string error;
+  // Its own code has not run when a symbol is missing, so it can be tried again beside what has the symbol.
+  for (int tries = 0; tries < 3; ++tries) {
+    if (void* const handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
+    error = ::dlerror();
+    const std::string needed = library_of(error);
+    if (needed.empty()) break;
+    if (::dlopen(needed.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr)
+      throw LoadError(fmt::format("the candidate calls {}, which cannot be loaded: {}", needed, ::dlerror()));
+  }
+  throw LoadError(error);
+}
+
 }  // namespace
 
 /// The generated header's extern "C" functions.
@@ -65,7 +93,7 @@ class Candidate::RankContext final : public Context {
       throw MisuseError(fmt::format("peer(): there is no rank {} among {}", rank, x_world.ranks));
     return x_host.peer(pointer, rank);
   }
-  void* multicast(const void*) const override { return nullptr; }
+  void* multicast(const void* pointer) const override { return x_host.multicast(pointer); }
   void barrier() override { x_host.barrier(); }
 
  private:
@@ -78,9 +106,7 @@ Candidate::Candidate(const std::filesystem::path& library, World world, Host& ho
     : x_context(std::make_unique<RankContext>(std::move(world), host)),
       x_arguments(std::make_unique<Arguments>()),
       x_entry(std::make_unique<Entry>()) {
-  // Never closed: code of it may still be registered with the CUDA runtime.
-  void* const handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) throw LoadError(::dlerror());
+  void* const handle = load(library);
   const auto abi = find<int()>(handle, "pkb_candidate_abi");
   if (abi == nullptr) throw LoadError("the candidate does not include its problem's header, <pkb/NAME.h>");
   if (abi() != kAbi)

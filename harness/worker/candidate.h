@@ -18,6 +18,7 @@ class Host {
   virtual ~Host() = default;
   virtual void* symmetric(std::size_t bytes) = 0;
   virtual void* peer(const void* pointer, int rank) const = 0;
+  virtual void* multicast(const void* pointer) = 0;
   virtual void barrier() = 0;
 };
 

@@ -13,6 +13,7 @@ class CudaMachine final : public Machine {
   }
   void announce(std::byte*, std::size_t, const std::string&, int, MemoryRole) override {}
   void withdraw(std::byte*) override {}
+  device::Segment multicast(const std::vector<device::Segment>&, const std::string&) override { return {}; }
   void set_seed(std::uint64_t) override {}
   void begin_run() override {}
   void end_run() override {}

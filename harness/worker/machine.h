@@ -19,6 +19,9 @@ class Machine {
   /// Tells the device what the candidate may touch: nothing else of a segment is memory to a virtual GPU.
   virtual void announce(std::byte* base, std::size_t bytes, const std::string& name, int owner, MemoryRole role) = 0;
   virtual void withdraw(std::byte* base) = 0;
+  /// An address for multimem instructions that stands for the segments of all ranks; nothing where the device has
+  /// none.
+  virtual device::Segment multicast(const std::vector<device::Segment>& by_rank, const std::string& name) = 0;
   virtual void set_seed(std::uint64_t seed) = 0;
   /// Around the work of one run.
   virtual void begin_run() = 0;

@@ -55,14 +55,33 @@ void RankMemory::drop_symmetric() {
   x_symmetric = 0;
 }
 
-std::byte* RankMemory::peer(const std::byte* pointer, int rank) const {
-  for (const RankSegment& segment : x_segments) {
-    const device::Segment& mine = segment.copy_of[own()];
+std::size_t RankMemory::segment_of(const std::byte* pointer) const {
+  std::size_t i = 0;
+  for (; i < x_segments.size(); ++i) {
+    const device::Segment& mine = x_segments[i].copy_of[own()];
     // One past the end is a legitimate bound to translate.
-    if (pointer >= mine.data() && pointer <= mine.data() + mine.bytes())
-      return segment.copy_of[static_cast<std::size_t>(rank)].data() + (pointer - mine.data());
+    if (pointer >= mine.data() && pointer <= mine.data() + mine.bytes()) break;
   }
-  return nullptr;
+  return i;
+}
+
+std::byte* RankMemory::peer(const std::byte* pointer, int rank) const {
+  const std::size_t i = segment_of(pointer);
+  if (i == x_segments.size()) return nullptr;
+  const RankSegment& segment = x_segments[i];
+  return segment.copy_of[static_cast<std::size_t>(rank)].data() + (pointer - segment.copy_of[own()].data());
+}
+
+std::byte* RankMemory::multicast(const std::byte* pointer) {
+  const std::size_t i = segment_of(pointer);
+  if (i == x_segments.size()) return nullptr;
+  RankSegment& segment = x_segments[i];
+  if (segment.multicast.data() == nullptr) {
+    const std::string what = i == 0 ? "the tensors" : fmt::format("symmetric #{}", i - 1);
+    segment.multicast = x_machine.multicast(segment.copy_of, "the multicast address of " + what);
+  }
+  std::byte* const base = segment.multicast.data();
+  return base == nullptr ? nullptr : base + (pointer - segment.copy_of[own()].data());
 }
 
 }  // namespace pkb::worker

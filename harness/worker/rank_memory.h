@@ -31,11 +31,17 @@ class RankMemory {
   }
   /// Where `rank` has what this rank has at `pointer`; null when that is in no segment.
   std::byte* peer(const std::byte* pointer, int rank) const;
+  /// The multicast address of what this rank has at `pointer`; null when that is in no segment or the device has
+  /// none.
+  std::byte* multicast(const std::byte* pointer);
 
  private:
   struct RankSegment {
     std::vector<device::Segment> copy_of;  ///< by rank
+    device::Segment multicast = {};        ///< made when first asked for
   };
+  /// Index of the segment whose copy on this rank `pointer` points into; past the last when there is none.
+  std::size_t segment_of(const std::byte* pointer) const;
   std::size_t own() const { return static_cast<std::size_t>(x_rank); }
   void withdraw_tensors();
 

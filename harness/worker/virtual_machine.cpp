@@ -99,6 +99,13 @@ class VirtualMachine final : public Machine {
                                  {.role = static_cast<virtual_gpu::Role>(role), .cells = cells_of(base)});
   }
   void withdraw(std::byte* base) override { virtual_gpu::unregister_memory(base); }
+  device::Segment multicast(const std::vector<device::Segment>& by_rank, const std::string& name) override {
+    std::vector<void*> replicas;
+    for (const device::Segment& each : by_rank) replicas.push_back(each.data());
+    const std::size_t bytes = by_rank.front().bytes();
+    void* const base = virtual_gpu::map_multicast(replicas, bytes, name);
+    return device::Segment(base, bytes, {}, [base] { virtual_gpu::unmap_multicast(base); });
+  }
   void set_seed(std::uint64_t seed) override { virtual_gpu::set_seed(seed); }
   void begin_run() override { virtual_gpu::begin_run(); }
   void end_run() override { virtual_gpu::end_run(); }

@@ -172,4 +172,8 @@ void* Worker::peer(const void* pointer, int rank) const {
   return found;
 }
 
+void* Worker::multicast(const void* pointer) {
+  return x_memory->multicast(static_cast<const std::byte*>(pointer));
+}
+
 }  // namespace pkb::worker

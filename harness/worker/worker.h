@@ -22,6 +22,7 @@ class Worker final : public Host {
   // Called by the candidate, through its Context.
   void* symmetric(std::size_t bytes) override;
   void* peer(const void* pointer, int rank) const override;
+  void* multicast(const void* pointer) override;
   void barrier() override;
 
  private:

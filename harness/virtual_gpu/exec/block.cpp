@@ -95,7 +95,7 @@ const Counters& BlockState::total_counters() {
   return x_counters;
 }
 
-std::byte* BlockState::look_up(std::uint32_t slot, std::uint64_t address, std::uint64_t bytes, bool write) {
+const Allocation* BlockState::allocation(std::uint64_t address) {
   const Allocation* found = Memory::find(*x_allocations, address);
   if (found == nullptr &&
       x_memory.generation() != x_generation) {  // allocated since the block last began to run
@@ -103,7 +103,13 @@ std::byte* BlockState::look_up(std::uint32_t slot, std::uint64_t address, std::u
     x_allocations = x_memory.snapshot();
     found = Memory::find(*x_allocations, address);
   }
-  if (found == nullptr || bytes > found->bytes - (address - found->base) || (write && found->constant))
+  return found;
+}
+
+std::byte* BlockState::look_up(std::uint32_t slot, std::uint64_t address, std::uint64_t bytes, bool write) {
+  const Allocation* found = allocation(address);
+  if (found == nullptr || bytes > found->bytes - (address - found->base) || (write && found->constant) ||
+      !found->replicas.empty())
     return nullptr;
   const auto others =
       static_cast<std::uint32_t>(x_launch.ranks);  // the last counter is for memory of no rank
@@ -122,6 +128,7 @@ std::string BlockState::describe(std::uint64_t address, std::uint64_t bytes) con
   const Memory::Snapshot& all = *x_allocations;
   if (const Allocation* in = Memory::find(all, address); in != nullptr) {
     if (in->constant) return fmt::format("in {}, which is constant", in->name);
+    if (!in->replicas.empty()) return fmt::format("{}, which is for multimem instructions only", in->name);
     return fmt::format("{} bytes of it beyond the end of {} ({} bytes)",
                        bytes - (in->bytes - (address - in->base)), in->name, in->bytes);
   }

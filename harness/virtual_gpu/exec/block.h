@@ -112,8 +112,10 @@ class BlockState {
   /// The byte of global memory at `address`, which is read for a message; null where no allocation holds it.
   const std::byte* peek(std::uint64_t address) const {
     const Allocation* found = Memory::find(*x_allocations, address);
-    return found == nullptr ? nullptr : host_bytes(address, found->to_host);
+    return found == nullptr || !found->replicas.empty() ? nullptr : host_bytes(address, found->to_host);
   }
+  /// The allocation that holds `address`, or null; valid until the block has run its turn.
+  const Allocation* allocation(std::uint64_t address);
   /// What lies at or next to an address that no allocation holds: "12 bytes after the end of ...".
   std::string describe(std::uint64_t address, std::uint64_t bytes) const;
 

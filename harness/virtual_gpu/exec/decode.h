@@ -77,6 +77,7 @@ void add_bulk(Table&);
 void add_cluster(Table&);
 void add_async_store(Table&);
 void add_grid_control(Table&);
+void add_multimem(Table&);
 void add_special(Table&);
 
 /// What a statement needs and the virtual GPU lacks.

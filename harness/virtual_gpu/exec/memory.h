@@ -24,6 +24,8 @@ struct Allocation {
   bool constant = false;
   std::uint64_t to_host = 0;  ///< host address minus device address; 0 where both may use the same
   std::shared_ptr<check::Shadow> shadow = nullptr;  ///< what is known about the accesses; null: nothing
+  /// Of a multicast address: the device addresses, by rank, that it stands for. Only multimem instructions access it.
+  std::vector<std::uint64_t> replicas = {};
 };
 
 /// Where this process has the byte at a device address.

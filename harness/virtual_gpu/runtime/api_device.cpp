@@ -240,19 +240,3 @@ cudaError_t cudaProfilerStart() {
 }
 
 cudaError_t cudaProfilerStop() { return cudaProfilerStart(); }
-
-// Tensor maps, multicast objects and the rest of the driver's interface.
-cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned, unsigned long long,
-                                             cudaDriverEntryPointQueryResult* status) {
-  return call([&](Device& device) {
-    if (symbol == nullptr || function == nullptr) return cudaErrorInvalidValue;
-    *function = nullptr;
-    if (status != nullptr) *status = cudaDriverEntryPointSymbolNotFound;
-    return device.unsupported(std::string("the driver's ") + symbol);
-  });
-}
-
-cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags,
-                                    cudaDriverEntryPointQueryResult* status) {
-  return cudaGetDriverEntryPointByVersion(symbol, function, CUDART_VERSION, flags, status);
-}

@@ -31,6 +31,8 @@ cudaError_t record(cudaError_t error) {
   return error;
 }
 
+void restore_last_error(cudaError_t error) { last_error = error; }
+
 int unsupported_call(const char* name) {
   return call([&](Device& device) { return device.unsupported(name); });
 }

@@ -120,6 +120,15 @@ cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* function) {
   });
 }
 
+// A CUfunction, for the driver's functions.
+cudaError_t cudaGetFuncBySymbol(cudaFunction_t* to, const void* function) {
+  cudaKernel_t kernel = nullptr;
+  if (to == nullptr) return record(cudaErrorInvalidValue);
+  const cudaError_t error = cudaGetKernel(&kernel, function);
+  if (error == cudaSuccess) *to = reinterpret_cast<cudaFunction_t>(kernel);
+  return error;
+}
+
 // nvcc's host code takes the handle once, before the first launch and whatever the state of the device.
 extern "C" cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
   return call_always([&](Device& device) {

@@ -13,6 +13,9 @@ namespace pkb::virtual_gpu {
 /// Makes `error` the thread's last error, as every failing runtime function does. Returns it.
 cudaError_t record(cudaError_t error);
 
+/// Sets the thread's last error without an error having occurred.
+void restore_last_error(cudaError_t error);
+
 /// Runs `body(device)`, which returns a cudaError_t, and records what it returns.
 template <class Body>
 cudaError_t call_always(Body&& body) noexcept {

@@ -105,6 +105,7 @@ TEST_F(Captures, FollowEventsToOtherStreams) {
   EXPECT_EQ(edge_count(instance.graph), 4u);
   EXPECT_EQ(cudaEventQuery(join.handle), cudaErrorCapturedEvent);
   cudaGetLastError();
+  ASSERT_CUDA(cudaDeviceSynchronize());  // the arrays are zeroed on another stream
   instance.launch(second.handle);
   ASSERT_CUDA(cudaStreamSynchronize(second.handle));
   EXPECT_EQ(target.values(), std::vector<unsigned>(kCount, 5));
@@ -308,6 +309,7 @@ TEST_F(Graphs, OfEveryKindOfNode) {
   EXPECT_EQ(behind[0], inner);
 
   const Instance instance(graph);
+  ASSERT_CUDA(cudaDeviceSynchronize());  // the arrays are zeroed on another stream
   instance.launch(stream.handle);
   ASSERT_CUDA(cudaStreamSynchronize(stream.handle));
   EXPECT_EQ(result, std::vector<float>(kCount, 21.5));

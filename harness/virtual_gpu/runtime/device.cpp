@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/virtual_gpu/runtime/capture.h"
+#include "harness/virtual_gpu/runtime/driver.h"
 
 namespace pkb::virtual_gpu {
 namespace {
@@ -39,6 +40,20 @@ void unmap_memory(void* base) {
   if (!device().memory().unmap(base)) throw std::invalid_argument("virtual_gpu::unmap_memory: nothing is mapped there");
 }
 
+void* map_multicast(const std::vector<void*>& replicas, std::size_t bytes, const std::string& name) {
+  std::vector<std::uint64_t> addresses;
+  for (const void* each : replicas) addresses.push_back(reinterpret_cast<std::uintptr_t>(each));
+  void* const base = device().memory().add_multicast(std::move(addresses), bytes, name);
+  if (base == nullptr) throw std::bad_alloc();
+  return base;
+}
+
+void unmap_multicast(void* base) {
+  if (!device().memory().remove_multicast(base)) {
+    throw std::invalid_argument("virtual_gpu::unmap_multicast: no multicast address");
+  }
+}
+
 bool is_device_address(const void* address) {
   const Device* const existing = the_device.load(std::memory_order_acquire);
   return existing != nullptr && existing->memory().is_device_only(address);
@@ -66,7 +81,7 @@ void register_memory(void* base, std::size_t bytes, const std::string& name, int
 void register_memory(void* base, std::size_t bytes, const std::string& name, int owner, const Watched& watched) {
   const MemoryRange range{
       .base = reinterpret_cast<std::uintptr_t>(base), .bytes = bytes, .kind = MemoryKind::segment};
-  if (!device().memory().add(range, name, owner, shadow_of(bytes, name, owner, watched))) {
+  if (!device().memory().add(range, name, owner, false, shadow_of(bytes, name, owner, watched))) {
     throw std::invalid_argument("virtual_gpu::register_memory: " + name +
                                 " overlaps other memory or is not within mapped memory");
   }
@@ -228,6 +243,7 @@ void Device::reset() {
   forget_captures();
   x_engine.recover();
   graphs().clear();
+  forget_physical_memory();
   x_modules.unload_all();
   x_table.release_all();
   std::lock_guard lock(x_mutex);

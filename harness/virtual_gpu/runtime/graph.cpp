@@ -13,7 +13,7 @@ namespace pkb::virtual_gpu {
 cudaGraphNodeType GraphNode::type() const {
   constexpr std::array kTypes = {cudaGraphNodeTypeEmpty,     cudaGraphNodeTypeKernel,      cudaGraphNodeTypeMemcpy,
                                  cudaGraphNodeTypeMemset,    cudaGraphNodeTypeHost,        cudaGraphNodeTypeEventRecord,
-                                 cudaGraphNodeTypeWaitEvent, cudaGraphNodeTypeGraph};
+                                 cudaGraphNodeTypeWaitEvent, cudaGraphNodeTypeGraph,      cudaGraphNodeTypeKernel};
   static_assert(kTypes.size() == std::variant_size_v<Operation>);
   return kTypes[operation.index()];
 }

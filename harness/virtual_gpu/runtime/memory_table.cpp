@@ -33,6 +33,7 @@ std::string_view allocator_of(MemoryKind kind) {
     case MemoryKind::managed: return "managed variable";
     case MemoryKind::variable: return "variable";
     case MemoryKind::segment: return "segment";
+    case MemoryKind::mapped: return "cuMemMap";
   }
   return "";
 }
@@ -99,10 +100,10 @@ void MemoryTable::release_all() {
   std::lock_guard lock(x_mutex);
   std::erase_if(x_entries, [&](const auto& entry) {
     if (!entry.second.storage) return false;
+    if (counts_as_device_memory(entry.second.range.kind)) x_used -= entry.second.range.bytes;
     forget(entry.first);
     return true;
   });
-  x_used = 0;
 }
 
 void* MemoryTable::map(std::byte* bytes_here, std::uint64_t bytes) {
@@ -119,10 +120,49 @@ bool MemoryTable::unmap(const void* base) {
   return true;
 }
 
-bool MemoryTable::add(MemoryRange range, std::string name, int owner, std::shared_ptr<check::Shadow> shadow) {
+std::uint64_t MemoryTable::reserve(std::uint64_t bytes, std::uint64_t align) {
+  std::lock_guard lock(x_mutex);
+  return x_window.take(bytes, align);
+}
+
+void MemoryTable::unreserve(std::uint64_t base) {
+  std::lock_guard lock(x_mutex);
+  x_window.give_back(base);
+}
+
+bool MemoryTable::charge(std::uint64_t bytes) {
+  std::lock_guard lock(x_mutex);
+  if (bytes > x_capacity - x_used) return false;
+  x_used += bytes;
+  return true;
+}
+
+void MemoryTable::refund(std::uint64_t bytes) {
+  std::lock_guard lock(x_mutex);
+  x_used -= bytes;
+}
+
+void* MemoryTable::add_multicast(std::vector<std::uint64_t> replicas, std::uint64_t bytes, std::string name) {
+  std::lock_guard lock(x_mutex);
+  const std::uint64_t base = x_window.take(bytes + kGap, kMappingAlign);
+  if (base == 0) return nullptr;
+  x_memory.add({.base = base, .bytes = bytes, .name = std::move(name), .owner = x_rank, .shadow = nullptr, .replicas = std::move(replicas)});
+  x_multicasts.insert(base);
+  return reinterpret_cast<void*>(base);
+}
+
+bool MemoryTable::remove_multicast(const void* base) {
+  std::lock_guard lock(x_mutex);
+  if (x_multicasts.erase(address_of(base)) == 0) return false;
+  forget(address_of(base));
+  return true;
+}
+
+bool MemoryTable::add(MemoryRange range, std::string name, int owner, bool constant,
+                      std::shared_ptr<check::Shadow> shadow) {
   std::lock_guard lock(x_mutex);
   if (overlaps(range.base, range.bytes)) return false;
-  if (x_window.contains(range.base)) {
+  if (x_window.contains(range.base) && range.kind != MemoryKind::mapped) {
     auto mapping = x_mappings.upper_bound(range.base);
     if (mapping == x_mappings.begin()) return false;
     const auto& [base, mapped] = *--mapping;
@@ -133,7 +173,7 @@ bool MemoryTable::add(MemoryRange range, std::string name, int owner, std::share
                 .bytes = range.bytes,
                 .name = std::move(name),
                 .owner = owner,
-                .constant = false,
+                .constant = constant,
                 .to_host = range.to_host,
                 .shadow = std::move(shadow)});
   x_entries.emplace(range.base, Entry{range, nullptr});

@@ -7,7 +7,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "harness/virtual_gpu/check/checker.h"
 #include "harness/virtual_gpu/exec/memory.h"
@@ -22,6 +24,7 @@ enum class MemoryKind : std::uint8_t {
   managed,     ///< a __managed__ variable
   variable,    ///< another variable of a module
   segment,     ///< shared with other processes by register_memory
+  mapped,      ///< by cuMemMap
 };
 /// The application may use it through the same pointers.
 constexpr bool is_open_to_host(MemoryKind kind) {
@@ -68,9 +71,22 @@ class MemoryTable {
   /// False unless `map` returned `base`.
   bool unmap(const void* base);
 
+  /// Addresses of the device without memory, or 0; `add` puts memory of kind `mapped` there.
+  std::uint64_t reserve(std::uint64_t bytes, std::uint64_t align);
+  void unreserve(std::uint64_t base);
+  /// Counts memory that the driver's functions made. False when that is more than the device has.
+  bool charge(std::uint64_t bytes);
+  void refund(std::uint64_t bytes);
+
+  /// An address that stands for those of `replicas`, by rank, in multimem instructions; null without room.
+  void* add_multicast(std::vector<std::uint64_t> replicas, std::uint64_t bytes, std::string name);
+  /// False unless add_multicast returned `base`.
+  bool remove_multicast(const void* base);
+
   /// Makes the caller's memory accessible, a segment's by the addresses that `map` gave it. False when part of it
   /// is already, or when it is no such memory.
-  bool add(MemoryRange range, std::string name, int owner, std::shared_ptr<check::Shadow> shadow = nullptr);
+  bool add(MemoryRange range, std::string name, int owner, bool constant = false,
+           std::shared_ptr<check::Shadow> shadow = nullptr);
   /// Memory that is allocated or added from now on is watched.
   void set_checker(check::Checker* checker) { x_checker = checker; }
   /// The same range as the checks see it; without a shadow where they see nothing.
@@ -108,6 +124,7 @@ class MemoryTable {
   mutable std::mutex x_mutex;
   AddressWindow x_window;
   std::map<std::uint64_t, Mapping> x_mappings;  ///< by address on the device
+  std::set<std::uint64_t> x_multicasts;
   std::map<std::uint64_t, Entry> x_entries;  ///< by base
   std::uint64_t x_used = 0, x_numbered = 0;
 };

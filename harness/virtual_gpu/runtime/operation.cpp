@@ -46,6 +46,7 @@ class Performer {
     if (wait.event->point.stream) x_after.push_back(wait.event->point);
     return submit(DeviceWork{});
   }
+  Enqueued operator()(const LibraryCall& call) { return submit(DeviceWork{call.run}); }
   Enqueued operator()(const ChildGraph&) { return {cudaErrorNotSupported}; }
 
  private:

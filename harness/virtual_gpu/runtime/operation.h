@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <variant>
 #include <vector>
@@ -34,8 +35,12 @@ struct EventWait {
 struct ChildGraph {
   std::shared_ptr<Graph> graph;
 };
+/// Work of a library that stands in for one of the device's: graphs take it for a kernel.
+struct LibraryCall {
+  std::function<void()> run;
+};
 using Operation =
-    std::variant<Nothing, KernelCall, Copy, Fill, HostFunction, EventRecord, EventWait, ChildGraph>;
+    std::variant<Nothing, KernelCall, Copy, Fill, HostFunction, EventRecord, EventWait, ChildGraph, LibraryCall>;
 
 struct Enqueued {
   cudaError_t error = cudaSuccess;
