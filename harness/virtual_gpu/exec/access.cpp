@@ -5,6 +5,7 @@
 
 #include "harness/virtual_gpu/exec/lanes.h"
 #include "harness/virtual_gpu/exec/space.h"
+#include "harness/virtual_gpu/exec/wide.h"
 
 // ld, st, prefetch (PTX ISA 9.7.9). A lane's value of up to 8 bytes is one access of the host, so it is never
 // seen in parts; strong accesses acquire and release, which costs nothing on x86.
@@ -288,6 +289,7 @@ void build_load(Decoder& decoder, const ptx::Statement& statement, const Entry&)
   const ptx::Type type = modifiers.take_type();
   const Place place = take_place(decoder, modifiers, from);
   modifiers.finish();
+  if (type == ptx::Type::b128) return emit_wide_load(decoder, statement, place, ordering);
   Slot slot = Slot::none;
   for (const ptx::Operand& element : vector ? to.elements : std::vector<ptx::Operand>{to})
     if (decoder.slot_of(element) != Slot::none) slot = decoder.slot_of(element);
@@ -328,6 +330,7 @@ void build_store(Decoder& decoder, const ptx::Statement& statement, const Entry&
   const ptx::Type type = modifiers.take_type();
   const Place place = take_place(decoder, modifiers, statement.operands[0]);
   modifiers.finish();
+  if (type == ptx::Type::b128) return emit_wide_store(decoder, statement, place, ordering);
   const StoreHandlers handlers = stores_of(ptx::size_of(type), place);
   const Handler handler = vector ? handlers.vector : handlers.one;
   if (handler == nullptr) throw Unsupported{statement.opcode + " with a 32-bit address"};

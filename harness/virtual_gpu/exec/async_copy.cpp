@@ -153,6 +153,7 @@ void CopyQueue::read(AsyncCopy& copy) {
       std::memset(to, 0, piece.bytes);
     else
       std::memcpy(to, piece.source, piece.bytes);
+    if (copy.convert != nullptr && piece.from != 0) copy.convert(to, piece.bytes);
     to += piece.bytes;
   }
   x_warp->block().count_copied(copy.source_owner, from_memory, false);

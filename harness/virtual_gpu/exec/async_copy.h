@@ -36,6 +36,7 @@ struct AsyncCopy {
   std::uint32_t lanes = 0;  ///< that issued it
   Completion completion = Completion::group;
   std::vector<Piece> pieces;
+  void (*convert)(std::byte* values, std::size_t bytes) = nullptr;  ///< done to what comes from memory
   Combine combine = nullptr;  ///< what a reduction does; null: the bytes are replaced
   std::uint32_t source_owner = kShared, target_owner = kShared;  ///< BlockState::owner
   std::uint64_t mbarrier = 0;      ///< shared::cluster address, for Completion::mbarrier

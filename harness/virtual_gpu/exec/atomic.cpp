@@ -13,6 +13,7 @@
 #include "harness/virtual_gpu/exec/lanes.h"
 #include "harness/virtual_gpu/exec/rounding.h"
 #include "harness/virtual_gpu/exec/space.h"
+#include "harness/virtual_gpu/exec/wide.h"
 
 // atom and red (PTX ISA 9.7.13). Global memory is shared with other processes: each is an atomic of the host,
 // lane by lane. Shared memory belongs to one host thread at a time, yet takes the same path.
@@ -283,6 +284,9 @@ void build_atomic(Decoder& decoder, const ptx::Statement& statement, const Entry
   if (which < 0 || statement.operands.size() < first + 2) throw Unsupported{statement.opcode};
   const Place place = take_place(decoder, modifiers, statement.operands[first]);
   modifiers.finish();
+  const bool swaps = kNames[static_cast<std::size_t>(which)] == "cas";
+  if (type == ptx::Type::b128 && returns && (swaps || kNames[static_cast<std::size_t>(which)] == "exch"))
+    return emit_wide_atomic(decoder, statement, place, ordering, swaps);
   const std::string name =
       std::string(kNames[static_cast<std::size_t>(which)]) + "." + std::string(ptx::name_of(type));
   const Operation* operation = find(name, place.space == ptx::Space::global);
@@ -293,7 +297,6 @@ void build_atomic(Decoder& decoder, const ptx::Statement& statement, const Entry
   const ptx::Operand& from = statement.operands[first + 1];
   for (const ptx::Operand& element : vector ? from.elements : std::vector<ptx::Operand>{from})
     sources.push_back(decoder.source(element, operation->slot));
-  const bool swaps = which == 9;
   if (swaps && statement.operands.size() < first + 3) throw Unsupported{statement.opcode};
   const std::uint32_t wanted = swaps ? decoder.source(statement.operands[first + 2], operation->slot) : 0;
   for (std::size_t i = 0; i < sources.size(); ++i) {

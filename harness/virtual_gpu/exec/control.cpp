@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include "harness/virtual_gpu/exec/block.h"
+#include "harness/virtual_gpu/exec/checks.h"
 #include "harness/virtual_gpu/exec/decode.h"
+#include "harness/virtual_gpu/exec/heap.h"
 #include "harness/virtual_gpu/exec/print.h"
 
 // Branches, calls and ends (PTX ISA 9.7.12).
@@ -191,6 +193,15 @@ bool is_print(const std::vector<std::uint32_t>& list) {
   return list.size() == 7 && list[0] == 1 && list[2] == 4 && list[4] == 8 && list[6] == 8;
 }
 
+/// The handler of a function that the virtual GPU brings along and that returns to the next instruction; null for
+/// other functions. `list` is the call's CallList.
+Handler built_in(const std::string& name, const std::vector<std::uint32_t>& list) {
+  if (name == "vprintf" && is_print(list)) return print;
+  if (name == "malloc" && list.size() == 5 && list[0] == 1 && list[2] == 8 && list[4] == 8) return call_malloc;
+  if (name == "free" && list.size() == 3 && list[0] == 0 && list[2] == 8) return call_free;
+  return nullptr;
+}
+
 // call{.uni} (returns), function, (arguments){, prototype or targets}
 void build_call(Decoder& decoder, const ptx::Statement& statement, const Entry&) {
   using Kind = ptx::Operand::Kind;
@@ -215,12 +226,16 @@ void build_call(Decoder& decoder, const ptx::Statement& statement, const Entry&)
   const bool indirect = callee.kind == Kind::reg;
   const std::uint32_t address = indirect ? decoder.source(callee, Slot::quad) : 0;
   const bool assertion = callee.name == "__assertfail" && count == 5 && list[0] == 0;
-  const bool prints = callee.name == "vprintf" && is_print(list);
-  const std::uint32_t function = indirect || assertion || prints ? 0 : decoder.function_index(callee.name);
+  const Handler own = indirect ? nullptr : built_in(callee.name, list);
+  const std::uint32_t function = indirect || assertion || own != nullptr ? 0 : decoder.function_index(callee.name);
   if (indirect) decoder.add_all_functions();
-  if (prints) {
+  if (own != nullptr) {
     const std::uint32_t operand_list = decoder.list(list);
-    Instruction& in = decoder.emit(print);
+    Instruction& in = decoder.emit(own);
+    if (own != print) {
+      decoder.kernel().allocates = true;
+      in.flags = Ordering{check::Order::acq_rel, check::Scope::gpu}.flags();
+    }
     in.e = operand_list;
     in.count = count;
     in.target = static_cast<std::int32_t>(decoder.kernel().memory_accesses++);

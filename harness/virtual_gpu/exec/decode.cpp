@@ -75,7 +75,8 @@ Table::Table() {
   for (const auto add_family : {add_move, add_integer, add_carry, add_logic, add_compare, add_float,
                                 add_rounding, add_approximate, add_half, add_convert, add_access, add_atomic,
                                 add_control, add_barrier, add_shuffle, add_matrix, add_mbarrier, add_cp_async, add_bulk,
-                                add_cluster, add_async_store, add_grid_control, add_multimem, add_special})
+                                add_cluster, add_async_store, add_grid_control, add_multimem, add_special, add_wide,
+                                add_pack, add_video, add_stack, add_tensor_copy, add_tensor_map})
     add_family(*this);
 }
 

@@ -79,6 +79,12 @@ void add_async_store(Table&);
 void add_grid_control(Table&);
 void add_multimem(Table&);
 void add_special(Table&);
+void add_wide(Table&);
+void add_pack(Table&);
+void add_video(Table&);
+void add_stack(Table&);
+void add_tensor_copy(Table&);
+void add_tensor_map(Table&);
 
 /// What a statement needs and the virtual GPU lacks.
 struct Unsupported {

@@ -32,6 +32,7 @@ inline constexpr std::uint64_t kSharedWindow = 1ull << 60, kLocalWindow = 2ull <
 /// The parameter space of a kernel, for generic addresses of parameters.
 inline constexpr std::uint64_t kParameterWindow = 3ull << 60;
 
+class DeviceHeap;
 class Warp;
 struct Instruction;
 using Handler = void (*)(Warp&, const Instruction&);
@@ -80,6 +81,7 @@ struct Kernel {
   std::uint32_t max_cluster = 0;  ///< blocks; 0: no limit of its own
   bool explicit_cluster = false;  ///< a launch has to be in clusters
   bool blocks_are_clusters = false;  ///< the launch's grid counts clusters
+  bool allocates = false;             ///< calls malloc or free: its launches need a heap
 
   Kernel();
   ~Kernel();
@@ -114,6 +116,7 @@ struct Launch {
   /// %envreg1 and %envreg2; 0 for other launches.
   std::uint64_t grid_workspace = 0;
   std::shared_ptr<check::Grid> check;  ///< null: nothing is checked beyond bounds
+  std::shared_ptr<DeviceHeap> heap;  ///< what malloc of device code allocates from
   std::shared_ptr<const void> owned;  ///< what has to live as long as the launch
   bool explicit_cluster = false;  ///< the launch or the kernel says that there are clusters, of one block even
   /// Programmatic dependent launch: it may start as soon as the kernel before it in its stream lets it

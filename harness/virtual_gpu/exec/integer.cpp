@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "harness/virtual_gpu/exec/lanes.h"
 
@@ -145,6 +148,8 @@ template <class T>
 T mad24_hi(T a, T b, T c) {
   return add(mul24_hi(a, b), c);
 }
+
+s32 mad24_hi_sat(s32 a, s32 b, s32 c) { return clamp(s64{mul24_hi(a, b)} + c); }
 
 template <class T>
 u32 popc(T a) {
@@ -311,7 +316,14 @@ void add_integer(Table& table) {
   add_24<u32>(table, "u32");
   add_24<s32>(table, "s32");
   table.add(lanes<add_sat>("add.sat.s32"), lanes<sub_sat>("sub.sat.s32"), lanes<mad_hi_sat>("mad.hi.sat.s32"),
-            lanes<min_relu<s32>>("min.relu.s32"), lanes<max_relu<s32>>("max.relu.s32"));
+            lanes<mad24_hi_sat>("mad24.hi.sat.s32"));
+  // .relu stands before the type in the ISA, behind it in what nvcc writes.
+  for (const auto& [a, b] : {std::pair{".relu", ""}, std::pair{"", ".relu"}}) {
+    table.add(lanes<min_relu<s32>>(fmt::format("min{}.s32{}", a, b)),
+              lanes<max_relu<s32>>(fmt::format("max{}.s32{}", a, b)),
+              lanes<of_halves<s16, min_relu<s16>>>(fmt::format("min{}.s16x2{}", a, b)),
+              lanes<of_halves<s16, max_relu<s16>>>(fmt::format("max{}.s16x2{}", a, b)));
+  }
   table.add(lanes<bfi<u32>>("bfi.b32"), lanes<bfi<u64>>("bfi.b64"), lanes<brev32>("brev.b32"),
             lanes<brev64>("brev.b64"), lanes<popc<u32>>("popc.b32"), lanes<popc<u64>>("popc.b64"),
             one_by_one<clz<u32>>("clz.b32"), one_by_one<clz<u64>>("clz.b64"), one_by_one<fns>("fns.b32"),

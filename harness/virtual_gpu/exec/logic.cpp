@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cstdint>
 
 #include "harness/virtual_gpu/exec/lanes.h"
@@ -107,6 +108,27 @@ u32 prmt_mode(u32 a, u32 b, u32 c) {
   return result;
 }
 
+bool any_or(u32 a, bool b) { return a != 0 || b; }
+bool any_and(u32 a, bool b) { return a != 0 && b; }
+
+// lop3.boolOp.b32 d|p, a, b, c, table, q: p is whether d has a bit, combined with q.
+template <bool (*f)(u32, bool)>
+void build_lop3(Decoder& decoder, const ptx::Statement& statement, const Entry&) {
+  const auto& operands = statement.operands;
+  if (operands.size() != 6 || operands[0].kind != ptx::Operand::Kind::pair) throw Unsupported{statement.opcode};
+  std::array<std::uint32_t, 4> sources;
+  for (std::size_t i = 0; i < 4; ++i) sources[i] = decoder.source(operands[i + 1], Slot::word);
+  const std::uint32_t q = decoder.source(operands[5], Slot::predicate);
+  const std::uint32_t d = decoder.destination(operands[0].elements[0], Slot::word),
+                      p = decoder.destination(operands[0].elements[1], Slot::predicate);
+  Instruction& value = decoder.emit(LaneWise<lop3, false>::execute);
+  value.d = d;
+  value.a = sources[0], value.b = sources[1], value.c = sources[2], value.e = sources[3];
+  Instruction& any = decoder.emit(LaneWise<f, false>::execute);
+  any.d = p;
+  any.a = d, any.b = q;
+}
+
 template <class T>
 void add_type(Table& table, const std::string& type) {
   table.add(lanes<and_<T>>("and." + type), lanes<or_<T>>("or." + type), lanes<xor_<T>>("xor." + type),
@@ -134,6 +156,7 @@ void add_logic(Table& table) {
             lanes<prmt_mode<Permute::b4e>>("prmt.b32.b4e"), lanes<prmt_mode<Permute::rc8>>("prmt.b32.rc8"),
             lanes<prmt_mode<Permute::ecl>>("prmt.b32.ecl"), lanes<prmt_mode<Permute::ecr>>("prmt.b32.ecr"),
             lanes<prmt_mode<Permute::rc16>>("prmt.b32.rc16"));
+  table.add({"lop3.or.b32", nullptr, {}, build_lop3<any_or>}, {"lop3.and.b32", nullptr, {}, build_lop3<any_and>});
 }
 
 }  // namespace pkb::virtual_gpu

@@ -37,7 +37,7 @@ std::byte* in_shared(Warp& warp, const Instruction& in, int lane, std::uint64_t 
 std::byte* in_local(Warp& warp, const Instruction& in, int lane, std::uint64_t offset, std::uint64_t bytes,
                     Access access) {
   const Kernel::Function& function = warp.block().kernel().functions[warp.frame().function];
-  const std::uint64_t end = warp.frame().local_base + function.local_bytes;
+  const std::uint64_t end = warp.frame().local_base + function.local_bytes + warp.frame().allocated;
   if (offset <= end && bytes <= end - offset) return warp.local(lane, offset, bytes);
   warp.fault(in, lane, Fault::Kind::illegal_address, offset,
              fmt::format("{} of {} bytes at local address {:#x}, but the thread has {} bytes of local memory",

@@ -296,16 +296,17 @@ void fill(const TensorMap& map, std::span<std::byte> bytes) {
     bytes[i] = std::byte{i % 2 == 0 ? std::uint8_t{0xf7} : std::uint8_t{0x7f}};
 }
 
-void round_loaded(const TensorMap& map, std::span<std::byte> bytes) {
-  if (map.type != Type::tf32 && map.type != Type::tf32_ftz) return;
-  for (std::size_t i = 0; i + 4 <= bytes.size(); i += 4) {
+bool is_tf32(Type type) { return type == Type::tf32 || type == Type::tf32_ftz; }
+
+void round_to_tf32(std::byte* values, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; i += sizeof(std::uint32_t)) {
     std::uint32_t bits;
-    std::memcpy(&bits, bytes.data() + i, sizeof bits);
+    std::memcpy(&bits, values + i, sizeof bits);
     if ((bits & 0x7fffffff) > 0x7f800000)
       bits = 0x7fffe000;
     else
       bits = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
-    std::memcpy(bytes.data() + i, &bits, sizeof bits);
+    std::memcpy(values + i, &bits, sizeof bits);
   }
 }
 

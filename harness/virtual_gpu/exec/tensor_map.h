@@ -116,7 +116,9 @@ bool in_bounding_box(const TensorMap& map, const TensorBox& box);
 /// Gives `bytes`, whole elements of a piece outside of the tensor, the value that loads put there.
 void fill(const TensorMap& map, std::span<std::byte> bytes);
 
-/// Rounds elements of a tf32 tensor as loads do; leaves other types alone.
-void round_loaded(const TensorMap& map, std::span<std::byte> bytes);
+/// Loads round the elements of tensors of these types by round_to_tf32().
+bool is_tf32(TensorMap::Type type);
+/// Rounds floats to 10 bits of fraction, to the nearest, ties to even; `bytes` is a multiple of 4.
+void round_to_tf32(std::byte* values, std::size_t bytes);
 
 }  // namespace pkb::virtual_gpu

@@ -179,7 +179,9 @@ Frame* Warp::push_frame(std::uint32_t function, const Instruction* call, std::ui
   frame->call = call;
   frame->depth = x_frame->depth + 1;
   frame->lanes = lanes;
-  frame->local_base = x_frame->local_base + (kernel.functions[x_frame->function].local_bytes + 15) / 16 * 16;
+  frame->allocated = 0;
+  frame->local_base =
+      x_frame->local_base + (kernel.functions[x_frame->function].local_bytes + x_frame->allocated + 15) / 16 * 16;
   x_frames.push_back(std::move(frame));
   return x_frames.back().get();
 }

@@ -33,6 +33,7 @@ struct Frame {
   const Instruction* call = nullptr;  ///< that made it; null for the kernel itself
   Frame* caller = nullptr;
   std::uint32_t lanes = 0;  ///< that have not returned from it
+  std::uint64_t allocated = 0;  ///< bytes of local memory by alloca, behind the function's own
   AlignedBytes storage;
 };
 
