@@ -185,7 +185,7 @@ void run_batch(Execution& work, const Matmul& call, const Product& shared, std::
   multiply(product);
 }
 
-cublasStatus_t check(Device& device, const Matmul& m) {
+cublasStatus_t status_of(Device& device, const Matmul& m) {
   const Description& description = m.description;
   if (!activation_of(description.epilogue)) {
     return unsupported(device, "cublasLtMatmul with epilogue " + std::to_string(description.epilogue));
@@ -353,7 +353,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
              .c_layout = inside<Layout>(c_layout),
              .d_layout = inside<Layout>(d_layout)};
     if (m.compute.precision == Precision::i32 && own.scale != CUDA_R_32I) m.compute.precision = Precision::f32;
-    if (const cublasStatus_t status = check(device, m); status != CUBLAS_STATUS_SUCCESS) return status;
+    if (const cublasStatus_t status = status_of(device, m); status != CUBLAS_STATUS_SUCCESS) return status;
     const auto mode = own.pointer_mode == CUBLASLT_POINTER_MODE_HOST ? CUBLAS_POINTER_MODE_HOST
                                                                      : CUBLAS_POINTER_MODE_DEVICE;
     const auto scale = static_cast<cudaDataType>(own.scale);

@@ -59,10 +59,14 @@ class Blas : public Cuda {
  protected:
   void SetUp() override {
     Cuda::SetUp();
-    if (!IsSkipped()) ASSERT_BLAS(cublasCreate(&handle));
+    if (!IsSkipped()) {
+      ASSERT_BLAS(cublasCreate(&handle));
+    }
   }
   void TearDown() override {
-    if (handle != nullptr) EXPECT_BLAS(cublasDestroy(handle));
+    if (handle != nullptr) {
+      EXPECT_BLAS(cublasDestroy(handle));
+    }
   }
   cublasHandle_t handle = nullptr;
 };

@@ -31,7 +31,7 @@ struct Fault {
   std::string kernel;  ///< demangled
   std::string file;
   std::uint32_t line = 0;
-  std::string inner;  ///< "b.cuh:7" where the line calls what was inlined from there
+  std::string inner = {};  ///< "b.cuh:7" where the line calls what was inlined from there
   Dim3 block{0, 0, 0}, thread{0, 0, 0};
   std::uint64_t address = 0;
 };

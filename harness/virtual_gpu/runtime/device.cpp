@@ -239,6 +239,16 @@ void Device::enable_checks(std::vector<std::byte*> ledgers) {
   x_engine.set_checker(x_checker.get());
 }
 
+std::shared_ptr<DeviceHeap> Device::heap() {
+  std::lock_guard lock(x_mutex);
+  if (x_heap) return x_heap;
+  std::size_t bytes = 0;
+  if (cudaDeviceGetLimit(&bytes, cudaLimitMallocHeapSize) != cudaSuccess) return nullptr;
+  const void* const base = x_table.allocate({.bytes = bytes, .name = "heap of device code"});
+  if (base != nullptr) x_heap = std::make_shared<DeviceHeap>(reinterpret_cast<std::uintptr_t>(base), bytes);
+  return x_heap;
+}
+
 void Device::reset() {
   forget_captures();
   x_engine.recover();
@@ -246,6 +256,7 @@ void Device::reset() {
   forget_physical_memory();
   x_modules.unload_all();
   x_table.release_all();
+  x_heap = nullptr;
   std::lock_guard lock(x_mutex);
   x_streams.clear();
   x_events.clear();

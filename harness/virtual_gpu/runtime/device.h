@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "harness/virtual_gpu/exec/exec.h"
+#include "harness/virtual_gpu/exec/heap.h"
 #include "harness/virtual_gpu/runtime/memory_table.h"
 #include "harness/virtual_gpu/runtime/module.h"
 #include "harness/virtual_gpu/schedule/engine.h"
@@ -79,6 +80,10 @@ class Device {
   void enable_checks(std::vector<std::byte*> ledgers);
   check::Checker* checker() { return x_checker.get(); }
 
+  /// What malloc of device code takes from: allocated when the first kernel that calls it is launched; null when there
+  /// is no memory for it.
+  std::shared_ptr<DeviceHeap> heap();
+
   /// cudaDeviceReset.
   void reset();
 
@@ -101,6 +106,7 @@ class Device {
   cudaError_t x_sticky = cudaSuccess;
 
   std::unique_ptr<check::Checker> x_checker;
+  std::shared_ptr<DeviceHeap> x_heap;
   Engine x_engine;  // last: its threads use what stands above
 };
 

@@ -106,6 +106,7 @@ cudaError_t prepare(Device& device, const LaunchRequest& request, Launch& work) 
   work.block = dimensions(request.block);
   work.dynamic_shared = static_cast<std::uint32_t>(request.dynamic_shared);
   work.parameters = pack(kernel, request.arguments);
+  if (kernel.allocates && (work.heap = device.heap()) == nullptr) return cudaErrorMemoryAllocation;
   work.ranks = device.setup().ranks;
   work.rank = device.setup().rank;
   work.sm_count = static_cast<std::uint32_t>(chip.sm_count);
