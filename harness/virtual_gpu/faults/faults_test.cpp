@@ -39,24 +39,11 @@ TEST_P(Candidate, IsJudgedAsExpected) {
 
 std::string name_of(const testing::TestParamInfo<Case>& test) { return test.param.name; }
 
-bool is_right(const Case& each) { return each.expected.verdicts == std::vector<std::string>{"correct"}; }
-std::vector<Case> right_forms(const char* manifest) {
-  std::vector<Case> cases = read_manifest(kFolder / manifest);
-  std::erase_if(cases, [](const Case& each) { return !is_right(each); });
-  return cases;
-}
-std::vector<Case> faults(const char* manifest) {
-  std::vector<Case> cases = read_manifest(kFolder / manifest);
-  std::erase_if(cases, is_right);
-  return cases;
-}
-
-INSTANTIATE_TEST_SUITE_P(Field, Candidate, testing::ValuesIn(right_forms("field.json")), name_of);
-INSTANTIATE_TEST_SUITE_P(Planted, Candidate, testing::ValuesIn(right_forms("planted.json")), name_of);
-INSTANTIATE_TEST_SUITE_P(Correct, Candidate, testing::ValuesIn(right_forms("correct.json")), name_of);
-// Until the virtual GPU has its checks.
-INSTANTIATE_TEST_SUITE_P(DISABLED_Field, Candidate, testing::ValuesIn(faults("field.json")), name_of);
-INSTANTIATE_TEST_SUITE_P(DISABLED_Planted, Candidate, testing::ValuesIn(faults("planted.json")), name_of);
+INSTANTIATE_TEST_SUITE_P(Field, Candidate, testing::ValuesIn(read_manifest(kFolder / "field.json")), name_of);
+INSTANTIATE_TEST_SUITE_P(Planted, Candidate, testing::ValuesIn(read_manifest(kFolder / "planted.json")),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Correct, Candidate, testing::ValuesIn(read_manifest(kFolder / "correct.json")),
+                         name_of);
 
 // That a judgement can be wrong, on results as `pkb eval` prints them.
 struct Judgement {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// All-reduce by pushes into the peers' outputs or accumulators. A rank's kernels must not end while a peer may
+// All-reduce by pushes into the peers' outputs. A rank's kernels must not end while a peer may
 // still write to it; forms differ in whom they wait for.
 #include <pkb/allreduce.h>
 
 #include "peers.cuh"
 
-struct State : Meeting {
-  float scratch[1 << 14];
-};
+struct State : Meeting {};
 State* here;
 unsigned epoch;
 
@@ -16,9 +14,11 @@ __global__ void all_reduce(Peers<State> peers, int count, unsigned epoch) {
   for (int i = mine.begin + threadIdx.x; i < mine.end; i += blockDim.x)
     for (int r = 0; r < peers.count; ++r)
       peers.out[r][slice.begin + i] = sum_of_inputs(peers, slice.begin + i);  // @push
-#if defined(ADDS_AND_DOES_NOT_WAIT)
+#if defined(STORES_ONCE_MORE)
+  // What is stored after the meeting is the same, but comes at any time.
   meet(peers, epoch);
-  atomicAdd_system(&peers.state[(peers.self + 1) % peers.count]->scratch[threadIdx.x], 1.0f);
+  for (int i = mine.begin + threadIdx.x; i < mine.end; i += blockDim.x)
+    peers.out[(peers.self + 1) % peers.count][slice.begin + i] = sum_of_inputs(peers, slice.begin + i);  // @again
 #elif defined(WAITS_FOR_NEXT_ONLY)
   __syncthreads();
   if (threadIdx.x == 0) {

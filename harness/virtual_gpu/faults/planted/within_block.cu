@@ -10,19 +10,18 @@ __device__ float shared_sum(float value, float* tile) {
   const int t = threadIdx.x;
 #if defined(WARP) || defined(WARP_SYNCHRONISED)
   // Each lane takes its neighbour's value and gives it back.
-  volatile float* lane = tile;
-  lane[t] = value;  // @warp_store
+  tile[t] = value;  // @warp_store
 #ifdef WARP_SYNCHRONISED
   __syncwarp();
 #endif
-  const float neighbour = lane[t ^ 1];  // @warp_load
+  const float neighbour = tile[t ^ 1];  // @warp_load
   return __shfl_xor_sync(~0u, neighbour, 1);
 #elif defined(WARP_OVERWRITTEN) || defined(WARP_TWICE_SYNCHRONISED)
   float back = 0;
   for (int round = 0; round < 2; ++round) {
     tile[t] = round == 0 ? 0 : value;  // @again
     __syncwarp();
-    back = tile[t ^ 1];  // @before
+    back += tile[t ^ 1];  // @before
 #ifdef WARP_TWICE_SYNCHRONISED
     __syncwarp();
 #endif
@@ -30,17 +29,16 @@ __device__ float shared_sum(float value, float* tile) {
   return __shfl_xor_sync(~0u, back, 1);
 #elif defined(WARP_TREE) || defined(WARP_TREE_SYNCHRONISED)
   // A tree over each warp, as written before warps had independent threads.
-  volatile float* lane = tile;
-  lane[t] = 1;
+  tile[t] = 1;
   __syncwarp();
   for (int width = 16; width > 0; width /= 2) {
-    if (t % 32 < width) lane[t] += lane[t + width];  // @tree
+    if (t % 32 < width) tile[t] += tile[t + width];  // @tree
 #ifdef WARP_TREE_SYNCHRONISED
     __syncwarp();
 #endif
   }
   __syncwarp();
-  return lane[t / 32 * 32] == 32 ? value : value + 0;
+  return tile[t / 32 * 32] == 32 ? value : value + 0;
 #elif defined(WARP_SAME_WORD) || defined(WARP_ELECTED)
 #ifdef WARP_ELECTED
   if (t % 32 == 0)
@@ -65,7 +63,7 @@ __device__ float shared_sum(float value, float* tile) {
   for (int round = 0; round < 2; ++round) {
     tile[t] = value + static_cast<float>(round);  // @refill
     __syncthreads();
-    back = tile[(t + 32) % kThreads];  // @earlier
+    back += tile[(t + 32) % kThreads];  // @earlier
 #ifdef BLOCK_TWICE_SYNCHRONISED
     __syncthreads();
 #endif

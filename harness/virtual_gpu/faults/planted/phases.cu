@@ -40,6 +40,9 @@ __global__ void all_reduce(Peers<State> peers, int count) {
 #endif
 #if defined(WAITS_FOR_PHASE_BEFORE)
   wait(&barrier, 1);
+#elif defined(TESTS_ONCE)
+  asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%0], 0; }" ::"r"(shared_address(&barrier))
+               : "memory");
 #else
   wait(&barrier, 0);
 #endif
