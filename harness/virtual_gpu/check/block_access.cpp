@@ -11,7 +11,7 @@
 namespace pkb::virtual_gpu::check {
 namespace {
 
-constexpr std::size_t kMostOthers = 64;
+constexpr std::size_t kMostOthers = 4096;
 constexpr std::size_t kEntry = 3;  // words of an access in a list: stamp and place
 
 bool is_list(std::uint64_t other) { return other >> 38 == kLastTime; }
@@ -151,9 +151,10 @@ void BlockCheck::touch_cell(Shadow& shadow, Cell& cell, Thread me, Stamp stamp, 
 void BlockCheck::check_others(Shadow& shadow, Cell& cell, Thread me, Stamp stamp, PlaceId place, const View& view,
                               std::uint64_t offset) {
   const auto passed = [&](Stamp other, PlaceId other_place) {
-    if ((other.bytes() & stamp.bytes()) == 0) return false;
+    // What may happen at any time is not worth the search in the clocks.
+    if ((other.bytes() & stamp.bytes()) == 0 || morally_strong(other, stamp)) return false;
     if (ordered(view, me, other)) return true;
-    if (!morally_strong(other, stamp)) conflict(shadow.name(), offset, false, stamp, place, other, other_place, view);
+    conflict(shadow.name(), offset, false, stamp, place, other, other_place, view);
     return false;
   };
   if (!is_list(cell.other)) {
@@ -168,11 +169,13 @@ void BlockCheck::check_others(Shadow& shadow, Cell& cell, Thread me, Stamp stamp
 /// Remembers `stamp` for later writes. What happens before it needs no remembering beside it, and of one warp's
 /// accesses the last is enough.
 void BlockCheck::note_other(Cell& cell, Thread me, Stamp stamp, PlaceId place, const View& view) {
-  const auto replaces = [&](Stamp old) {
-    if ((old.bytes() & ~stamp.bytes()) != 0 || old.writes() != stamp.writes()) return false;
-    return old.thread() >> 5 == stamp.thread() >> 5 || (!old.writes() && ordered(view, me, old));
+  const auto is_same_warp = [&](Stamp old) {
+    return (old.bytes() & ~stamp.bytes()) == 0 && old.writes() == stamp.writes() && old.thread() >> 5 == stamp.thread() >> 5;
   };
-  if (cell.other == 0 || (!is_list(cell.other) && replaces({cell.other}))) {
+  const auto is_passed = [&](Stamp old) {
+    return (old.bytes() & ~stamp.bytes()) == 0 && !old.writes() && !stamp.writes() && ordered(view, me, old);
+  };
+  if (cell.other == 0 || (!is_list(cell.other) && (is_same_warp({cell.other}) || is_passed({cell.other})))) {
     cell.other = stamp.bits;
     cell.other_place = place;
     return;
@@ -187,10 +190,20 @@ void BlockCheck::note_other(Cell& cell, Thread me, Stamp stamp, PlaceId place, c
     cell.other = list_bits(ref);
   }
   List list{x_ledger.words(list_of(cell.other))};
-  for (std::size_t i = list.size(); i-- > 0;)
-    if (replaces(list.stamp(i))) list.remove(i);
+  // A warp that polls comes back to the entry that it has.
+  if (x_polled_list == list_of(cell.other) && x_polled_entry < list.size() && is_same_warp(list.stamp(x_polled_entry)))
+    return list.set(x_polled_entry, stamp, place);
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (is_same_warp(list.stamp(i))) {
+      x_polled_list = list_of(cell.other);
+      x_polled_entry = i;
+      return list.set(i, stamp, place);
+    }
+  for (std::size_t i = list.size() == list.capacity() ? list.size() : 0; i-- > 0;)
+    if (is_passed(list.stamp(i))) list.remove(i);
   if (list.size() == list.capacity()) {
-    if (list.capacity() >= kMostOthers) return;
+    // So many that the loss of one goes unnoticed.
+    if (list.capacity() >= kMostOthers) return list.set(stamp.thread() % list.capacity(), stamp, place);
     std::vector<std::uint32_t> larger(1 + 2 * list.capacity() * kEntry);
     std::copy(list.words.begin(), list.words.end(), larger.begin());
     const Ref ref = x_ledger.keep(larger);
@@ -264,6 +277,8 @@ void BlockCheck::touch_shared(const Access& access, BlockCheck& owner, int lane,
 
 void BlockCheck::conflict(const std::string& memory, std::uint64_t offset, bool shared, Stamp mine, PlaceId place,
                           Stamp other, PlaceId other_place, const View& view) {
+  // What orders them may be among what was not recorded any more.
+  if (x_ledger.stopped()) return;
   const std::uint32_t block = block_of(other.thread());
   const char* between = "between blocks";
   if (rank_of(block) != rank_of(x_block))

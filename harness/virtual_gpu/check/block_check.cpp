@@ -232,6 +232,7 @@ BlockCheck::Strong::Strong(BlockCheck& check, const Access& access, Shadow* shad
 BlockCheck::Strong::~Strong() {
   const PlaceId place = x_check.x_grid->place(x_access.place);
   RecordPtr before;
+  if (x_check.x_ledger.stopped()) return;
   const bool recorded = x_shadow != nullptr && x_shadow->cells() != nullptr && x_check.x_grid->records();
   Cell* const cell = recorded ? x_shadow->cells() + x_offset / kGranule : nullptr;
   if (x_shadow != nullptr && x_shadow->tracks_initialisation() && !x_access.reads())

@@ -187,6 +187,8 @@ class BlockCheck {
   std::vector<Missed> x_missed;
   ViewPtr x_clock_view;  ///< whose clock `x_clock` is
   ClockPtr x_clock;
+  Ref x_polled_list = 0;
+  std::size_t x_polled_entry = 0;
   std::uint64_t x_known_moment = 0;  ///< of another agent, which the view below knows entirely
   const View* x_known_by = nullptr;
 };

@@ -2,6 +2,7 @@
 #include "harness/virtual_gpu/check/checker.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -125,7 +126,10 @@ void Checker::add(const std::shared_ptr<Shadow>& shadow) {
 
 void Checker::review(const ClockPtr& end) {
   const std::lock_guard lock(x_mutex);
-  if (x_ledger.stopped()) return;
+  if (x_ledger.stopped()) {
+    fmt::print(stderr, "The race checks of a run ended early: {}\n", x_ledger.why_stopped());
+    return;
+  }
   for (const auto& each : x_shadows) {
     const std::shared_ptr<Shadow> shadow = each.lock();
     if (!shadow || shadow->kind() != Shadow::Kind::output || shadow->owner() != rank()) continue;

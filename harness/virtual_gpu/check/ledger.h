@@ -24,7 +24,7 @@ using Ref = std::uint32_t;
 class Ledger {
  public:
   /// Size of a rank's part; mostly untouched, so it costs little.
-  static constexpr std::size_t kBytes = std::size_t{1} << 30;
+  static constexpr std::size_t kBytes = std::size_t{1} << 28;
 
   /// `parts` by rank, zeroed at first; they outlive the ledger.
   Ledger(std::vector<std::byte*> parts, int rank);

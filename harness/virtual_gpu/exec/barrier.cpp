@@ -29,9 +29,17 @@ void barrier(Warp& warp, const Instruction& in) {
 }
 
 void warp_barrier(Warp& warp, const Instruction& in) {
-  const std::uint32_t members = warp.at<std::uint32_t>(in.a)[warp.first_lane()];
-  if (!warp.gathered(in, members)) return;
-  if (check::BlockCheck* const check = warp.block().check()) check->warp_sync(warp.index(), warp.mask() & members);
+  const std::uint32_t* const masks = warp.at<std::uint32_t>(in.a);
+  std::uint32_t all = 0;
+  for (std::uint32_t left = warp.mask(); left != 0; left &= left - 1) all |= masks[std::countr_zero(left)];
+  if (!warp.gathered(in, all)) return;
+  check::BlockCheck* const check = warp.block().check();
+  // Parts of a warp that run together may synchronise each for itself.
+  for (std::uint32_t left = warp.mask(); check != nullptr && left != 0;) {
+    const std::uint32_t members = masks[std::countr_zero(left)];
+    check->warp_sync(warp.index(), warp.mask() & members);
+    left &= ~(members | 1u << std::countr_zero(left));
+  }
 }
 
 // flags: scope. Ordering between the threads of this process comes with its memory model; other processes need

@@ -31,8 +31,10 @@ std::vector<std::string> lines_of(const std::filesystem::path& file) {
 }
 
 Expectation expectation_of(const json& form) {
-  if (form == "silent") return {.verdicts = {"correct"}, .says = {}};
-  return {.verdicts = form.at("verdicts"), .says = form.value("says", std::vector<std::string>{})};
+  if (form == "silent") return {.verdicts = {"correct"}, .says = {}, .missing = {}};
+  return {.verdicts = form.at("verdicts"),
+          .says = form.value("says", std::vector<std::string>{}),
+          .missing = form.value("missing", "")};
 }
 
 /// `says` with the lines that it names.

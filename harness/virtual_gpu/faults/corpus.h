@@ -14,6 +14,7 @@ struct Expectation {
   /// Regular expressions, case ignored, that all match one and the same diagnosis. `@name` stands for the
   /// line of the source whose comment ends in `@name`.
   std::vector<std::string> says;
+  std::string missing = {};  ///< why the virtual GPU does not find the fault yet; empty when it does
 };
 
 /// One form of a source, run on so many ranks.

@@ -22,6 +22,7 @@ class Candidate : public testing::TestWithParam<Case> {};
 
 TEST_P(Candidate, IsJudgedAsExpected) {
   const Case& each = GetParam();
+  if (!each.expected.missing.empty()) GTEST_SKIP() << "not found yet: " << each.expected.missing;
   const cli::TestFolder folder, out;
   const std::filesystem::path file = folder.path() / each.source.filename();
   std::ofstream(file) << candidate_of(each);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/virtual_gpu/runtime/call.h"
+#include "harness/virtual_gpu/runtime/capture.h"
 #include "harness/virtual_gpu/runtime/graph_call.h"
 
 using namespace pkb::virtual_gpu;
@@ -227,7 +228,12 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t handle, cudaStream_t stream) {
 cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream_handle) {
   return with_exec(handle, [&](Device& device, GraphExec& exec) {
     const auto stream = device.stream(stream_handle);
-    return stream ? exec.launch(device, *stream) : cudaErrorInvalidResourceHandle;
+    if (!stream) return cudaErrorInvalidResourceHandle;
+    if (stream->capture) {
+      stream->capture->invalidate();
+      return cudaErrorStreamCaptureUnsupported;
+    }
+    return exec.launch(device, *stream);
   });
 }
 

@@ -66,7 +66,10 @@ bool Capture::is_joined(const StreamObject& origin) const {
 }
 
 cudaError_t Capture::end(const StreamObject& stream) {
-  if (x_origin != &stream) return cudaErrorStreamCaptureUnmatched;
+  if (x_origin != &stream) {
+    invalidate();
+    return cudaErrorStreamCaptureUnmatched;
+  }
   if (x_mode != cudaStreamCaptureModeRelaxed && x_thread != std::this_thread::get_id()) {
     return cudaErrorStreamCaptureWrongThread;
   }

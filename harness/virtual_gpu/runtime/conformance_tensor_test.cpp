@@ -136,11 +136,18 @@ INSTANTIATE_TEST_SUITE_P(
                     Swizzle{"Span128Behind", CU_TENSOR_MAP_SWIZZLE_128B, 128, 128, 384},
                     Swizzle{"Span64Behind", CU_TENSOR_MAP_SWIZZLE_64B, 64, 64, 128},
                     Swizzle{"NarrowIn64", CU_TENSOR_MAP_SWIZZLE_64B, 32, 64, 0},
-                    Swizzle{"NarrowIn128", CU_TENSOR_MAP_SWIZZLE_128B, 48, 128, 0},
-                    Swizzle{"Atoms32", CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B, 128, 128, 0},
-                    Swizzle{"Atoms32Flipped", CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B_FLIP_8B, 128, 128, 0},
-                    Swizzle{"Atoms64", CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B, 128, 128, 0}),
+                    Swizzle{"NarrowIn128", CU_TENSOR_MAP_SWIZZLE_128B, 48, 128, 0}),
     [](const auto& test) { return test.param.name; });
+
+TEST_F(Tensors, OtherAtomsNeedANewerDevice) {
+  const DeviceArray tensor(counting(kRowBytes * kRows));
+  for (const CUtensorMapSwizzle swizzle : {CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B, CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B_FLIP_8B,
+                                           CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B}) {
+    Tiled tiled{.sizes = {kRowBytes / 2, kRows}, .strides = {kRowBytes}, .box = {64, 16}, .swizzle = swizzle};
+    alignas(64) CUtensorMap map;
+    EXPECT_EQ(tiled.encode(&map, tensor.get()), CUDA_ERROR_INVALID_VALUE);
+  }
+}
 
 struct FillCase {
   const char* name;
@@ -193,7 +200,7 @@ TEST_F(Tensors, Tf32IsRoundedWhenLoaded) {
                                        0xffc12345, 0x00000001, 0x00001001, 0x807fffff};
   values.resize(16);
   const DeviceArray tensor(values);
-  Tiled tiled{.type = CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, .sizes = {16}, .box = {16}};
+  Tiled tiled{.type = CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, .sizes = {16}, .strides = {0}, .box = {16}};
   alignas(64) CUtensorMap map;
   ASSERT_EQ(tiled.encode(&map, tensor.get()), CUDA_SUCCESS);
   const Loaded loaded = load(map, {.rank = 1, .transactions = 64, .shared_bytes = 64});

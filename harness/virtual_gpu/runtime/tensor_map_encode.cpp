@@ -67,12 +67,11 @@ bool set_swizzle(TensorMap& out, CUtensorMapSwizzle swizzle) {
       return set(Swizzle::bytes_64, Atom::bytes_16);
     case CU_TENSOR_MAP_SWIZZLE_128B:
       return set(Swizzle::bytes_128, Atom::bytes_16);
+    // An H200's driver refuses them: they are for devices of compute capability 10.
     case CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B:
-      return set(Swizzle::bytes_128, Atom::bytes_32);
     case CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B_FLIP_8B:
-      return set(Swizzle::bytes_128, Atom::bytes_32_flipped);
     case CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B:
-      return set(Swizzle::bytes_128, Atom::bytes_64);
+      return false;
   }
   return false;
 }
