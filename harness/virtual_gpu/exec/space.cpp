@@ -120,7 +120,7 @@ std::byte* lane_address(Warp& warp, const Instruction& in, int lane, ptx::Space 
                         std::uint64_t bytes, Access access) {
   if ((address & (bytes - 1)) != 0) {
     warp.fault(in, lane, Fault::Kind::misaligned, address,
-               fmt::format("misaligned {} of {} bytes at {:#x}, which is not a multiple of {}", verb(access), bytes,
+               fmt::format("{} of {} bytes at {:#x}, which is not a multiple of {}", verb(access), bytes,
                            address, bytes));
     return nullptr;
   }
@@ -137,7 +137,7 @@ std::byte* lane_address(Warp& warp, const Instruction& in, int lane, ptx::Space 
 bool aligned(Warp& warp, const Instruction& in, int lane, std::uint64_t address, std::uint64_t alignment) {
   if (address % alignment == 0) return true;
   warp.fault(in, lane, Fault::Kind::misaligned, address,
-             fmt::format("{} with misaligned address {:#x}, which is not a multiple of {}",
+             fmt::format("{} with address {:#x}, which is not a multiple of {}",
                          warp.block().kernel().places[in.place].opcode, address, alignment));
   return false;
 }
