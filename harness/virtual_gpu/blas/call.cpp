@@ -17,6 +17,8 @@ std::byte* Execution::bytes(std::string_view name, const void* pointer, std::siz
     fault = fmt::format("{} needs {} bytes from {:#x} on, {} more than its allocation has there", name, count, address,
                         count - left);
   } else {
+    // A library call does not say which of its operands it writes.
+    if (const auto touched = x_device.memory().touch(pointer, count, true); touched.shadow) touched.shadow->trust();
     return range->host(pointer);
   }
   x_device.fail({.kind = Fault::Kind::illegal_address, .text = fault, .kernel = x_call, .file = {}, .address = address});

@@ -83,7 +83,8 @@ void BlockCheck::global(const Access& access, Shadow& shadow, std::uint32_t mask
       const int lane = std::countr_zero(left);
       if (!access.reads())
         shadow.mark_written(offsets[lane], access.bytes);
-      else if (access.kind == Access::Kind::read && !shadow.is_written(offsets[lane], access.bytes))
+      else if (access.kind == Access::Kind::read && !shadow.is_trusted() &&
+               !shadow.is_written(offsets[lane], access.bytes))
         uninitialised(shadow.name(), offsets[lane],
                       thread_of(x_block, access.warp, static_cast<std::uint32_t>(lane)), access.bytes,
                       x_grid->place(access.place));
@@ -129,7 +130,7 @@ void BlockCheck::touch(const Access& access, Shadow& shadow, int lane, std::uint
     missing |= access.kind == Access::Kind::read && cell.write == 0;
     touch_cell(shadow, cell, me, stamp.with_bytes(bytes), place, mine, at);
   });
-  if (missing && shadow.kind() == Shadow::Kind::output) uninitialised(shadow.name(), offset, me, access.bytes, place);
+  if (missing && shadow.kind() == Shadow::Kind::output && !shadow.is_trusted()) uninitialised(shadow.name(), offset, me, access.bytes, place);
 }
 
 void BlockCheck::touch_cell(Shadow& shadow, Cell& cell, Thread me, Stamp stamp, PlaceId place, const View& view,

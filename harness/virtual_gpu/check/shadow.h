@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -51,6 +52,9 @@ class Shadow {
   /// Forgets the accesses. For shared memory the owner calls it, while no rank runs anything.
   void clear();
 
+  /// Something has written here that the checks do not follow: from now on all of it counts as initialised.
+  void trust() { x_trusted = true; }
+  bool is_trusted() const { return x_trusted; }
   bool tracks_initialisation() const { return x_kind == Kind::scratch; }
   void mark_written(std::uint64_t offset, std::uint64_t bytes);
   bool is_written(std::uint64_t offset, std::uint64_t bytes) const;
@@ -64,6 +68,7 @@ class Shadow {
   int x_owner;
   Cell* x_cells;
   bool x_own_cells;
+  std::atomic<bool> x_trusted = false;
   std::vector<std::uint8_t> x_written;  ///< a bit a byte
 };
 
