@@ -216,6 +216,10 @@ void arrive_when_copied(Warp& warp, const Instruction& in) {
     if (!before) return;
     if (space_of(in) == ptx::Space::generic) address -= kSharedWindow;
     if (!copies.pending(AsyncCopy::Completion::group, 1u << lane)) {
+      if (check::BlockCheck* const check = warp.block().check()) {
+        const auto [owner, offset] = warp.block().locate(address);
+        owner->check()->mbarrier_copied(offset, *check, check::kAsyncGroup, warp.index(), check->moment());
+      }
       if (!arrive_after_copies(warp, in, lane, address, 1)) return;
       continue;
     }
