@@ -321,6 +321,8 @@ bool complete_transactions(Warp& warp, const Instruction& in, int lane, Quad add
 
 bool arrive_after_copies(Warp& warp, const Instruction& in, int lane, Quad address, Word count) {
   return apply(warp, in, lane, ptx::Space::shared, address, Access::write, [&](Mbarrier& object) {
+           // libcu++'s pipeline ends without waiting for arrivals that nobody needs any more.
+           if (object.is_invalidated()) return Mbarrier::Misuse{};
            return if_usable(object, [&] { return object.arrive({.count = count}); });
          }, [&](check::BlockCheck& owner, Quad offset, check::BlockCheck& mine) {
            owner.mbarrier_arrive(offset, mine, warp.index(), lane);

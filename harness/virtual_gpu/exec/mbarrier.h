@@ -21,6 +21,8 @@ class Mbarrier {
   explicit Mbarrier(std::uint64_t bits) : x_bits(bits) {}
   static Mbarrier invalidated() { return Mbarrier(kInvalidated << kMark); }
 
+  bool is_invalidated() const { return x_bits == invalidated().bits(); }
+
   std::uint64_t bits() const { return x_bits; }
   bool phase() const { return (x_bits >> 63) != 0; }
   std::uint32_t expected() const { return static_cast<std::uint32_t>(x_bits) & kMost; }
