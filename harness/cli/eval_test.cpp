@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
             "killed by .* in run; its last words: host code touched device memory"},
         Bad{"LocalOnly", "local_only.cu", "wrong_result", "elements"},
         Bad{"UnsupportedInstruction", "unsupported_instruction.cu", "unsupported",
-            "the virtual GPU lacks vabsdiff4.u32.u32.u32"},
+            "the virtual GPU lacks vadd.u32.u32.u32"},
         Bad{"AsksForEver", "asks_for_ever.cu", "crash", "more than 256 calls in one setup"},
         Bad{"UnequalSymmetric", "stays_in_setup.cu", "crash",
             "rank 0 called symmetric.256., but rank 1 finished setup"}),

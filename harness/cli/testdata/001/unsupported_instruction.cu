@@ -4,7 +4,7 @@
 
 __global__ void differ(unsigned* out) {
   unsigned d;
-  asm volatile("vabsdiff4.u32.u32.u32 %0, %1, %1, %1;" : "=r"(d) : "r"(threadIdx.x));
+  asm volatile("vadd.u32.u32.u32 %0, %1, %1;" : "=r"(d) : "r"(threadIdx.x));
   out[0] = d;
 }
 
