@@ -60,20 +60,24 @@ void CopyQueue::commit(AsyncCopy::Completion completion, std::uint32_t lanes) {
     ++counts[static_cast<std::size_t>(std::countr_zero(left))];
 }
 
+std::uint32_t CopyQueue::included(const Wait& wait, AsyncCopy::Completion completion, std::uint32_t lanes,
+                                  std::uint64_t group) {
+  if (completion != wait.completion) return 0;
+  const Counts& counts = committed(completion);
+  std::uint32_t waiting = 0;
+  for (std::uint32_t left = lanes & wait.lanes; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    if (group + wait.may_remain < counts[static_cast<std::size_t>(lane)]) waiting |= 1u << lane;
+  }
+  return waiting;
+}
+
 void CopyQueue::tell_waited(const Wait& wait) {
-  const Counts& counts = committed(wait.completion);
   check::BlockCheck& check = *x_warp->block().check();
-  const AsyncCopy::Completion completion = wait.completion;
+  const CopyAgents agents = agents_of(*x_warp, wait.completion);
   for (Issued& each : x_issued) {
-    if (each.completion != completion) continue;
-    std::uint32_t done = 0;
-    for (std::uint32_t left = each.lanes & wait.lanes; left != 0; left &= left - 1)
-      if (const int lane = std::countr_zero(left); each.group + wait.may_remain < counts[static_cast<std::size_t>(lane)])
-        done |= 1u << lane;
+    const std::uint32_t done = included(wait, each.completion, each.lanes, each.group);
     if (done == 0) continue;
-    AsyncCopy copy;
-    copy.completion = completion;
-    const CopyAgents agents = agents_of(*x_warp, copy);
     check.waited(x_warp->index(), done, agents.reads, agents.lane, each.moment);
     if (wait.only_read) continue;
     check.waited(x_warp->index(), done, agents.writes, agents.lane, each.moment);
@@ -85,12 +89,8 @@ void CopyQueue::tell_waited(const Wait& wait) {
 void CopyQueue::wait(const Wait& wait) {
   if (!x_issued.empty()) tell_waited(wait);
   if (x_copies.empty()) return;
-  const Counts& counts = committed(wait.completion);
   const auto concerned = [&](const AsyncCopy& copy) {
-    if (copy.completion != wait.completion) return false;
-    for (std::uint32_t left = copy.lanes & wait.lanes; left != 0; left &= left - 1)
-      if (copy.group + wait.may_remain < counts[static_cast<std::size_t>(std::countr_zero(left))]) return true;
-    return false;
+    return included(wait, copy.completion, copy.lanes, copy.group) != 0;
   };
   if (wait.only_read) {
     for (const CopyPtr& copy : x_copies)
@@ -176,10 +176,9 @@ void CopyQueue::complete(AsyncCopy& copy) {
   const int lane = std::countr_zero(copy.lanes);
   if (check::BlockCheck* const check = x_warp->block().check()) {
     const auto [owner, offset] = x_warp->block().locate(copy.mbarrier);
-    AsyncCopy behind = AsyncCopy();
-    behind.completion = copy.arrivals != 0 ? AsyncCopy::Completion::group : copy.completion;
-    behind.mbarrier = copy.mbarrier;
-    const CopyAgents agents = agents_of(*x_warp, behind);
+    // An arrival tells of copies that complete in groups.
+    const auto completion = copy.arrivals != 0 ? AsyncCopy::Completion::group : copy.completion;
+    const CopyAgents agents = agents_of(*x_warp, completion, copy.mbarrier);
     if (owner != nullptr) owner->check()->mbarrier_copied(offset, *check, agents.writes, agents.lane, copy.moment);
   }
   if (copy.arrivals != 0)

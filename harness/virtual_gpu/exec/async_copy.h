@@ -109,6 +109,8 @@ class CopyQueue {
   };
   std::vector<Issued> x_issued;
   void tell_waited(const Wait& wait);
+  /// Those of a copy's `lanes` for whom a wait includes its group.
+  std::uint32_t included(const Wait& wait, AsyncCopy::Completion completion, std::uint32_t lanes, std::uint64_t group);
 };
 
 }  // namespace pkb::virtual_gpu

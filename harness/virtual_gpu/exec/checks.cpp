@@ -105,7 +105,7 @@ std::uint32_t check_copy(Warp& warp, const AsyncCopy& copy) {
       check->check_proxy(access, *target.owner, piece.lane, target.offset, piece.bytes);
     check->shared_stretch(access, *target.owner, piece.lane, target.offset, piece.bytes);
   };
-  const CopyAgents agents = agents_of(warp, copy);
+  const CopyAgents agents = agents_of(warp, copy.completion, copy.mbarrier);
   access.agent_lane = agents.lane;
   for (const AsyncCopy::Piece& piece : copy.pieces) {
     access.agent = agents.reads;
@@ -119,14 +119,14 @@ std::uint32_t check_copy(Warp& warp, const AsyncCopy& copy) {
   return time;
 }
 
-CopyAgents agents_of(Warp& warp, const AsyncCopy& copy) {
-  switch (copy.completion) {
+CopyAgents agents_of(Warp& warp, AsyncCopy::Completion completion, std::uint64_t mbarrier) {
+  switch (completion) {
     case AsyncCopy::Completion::group:
       return {check::kAsyncGroup, check::kAsyncGroup, warp.index()};
     case AsyncCopy::Completion::bulk_group:
       return {check::kBulkReads, check::kBulkWrites, warp.index()};
     case AsyncCopy::Completion::mbarrier: {
-      const std::uint32_t agent = warp.block().check()->agent_of_mbarrier(copy.mbarrier);
+      const std::uint32_t agent = warp.block().check()->agent_of_mbarrier(mbarrier);
       return {agent, agent, 0};
     }
   }

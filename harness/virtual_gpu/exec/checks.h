@@ -58,7 +58,7 @@ class StrongAccess {
 struct CopyAgents {
   std::uint32_t reads = 0, writes = 0, lane = 0;
 };
-CopyAgents agents_of(Warp& warp, const AsyncCopy& copy);
+CopyAgents agents_of(Warp& warp, AsyncCopy::Completion completion, std::uint64_t mbarrier = 0);
 /// A copy is being issued. Its moment, by which its end is told.
 std::uint32_t check_copy(Warp& warp, const AsyncCopy& copy);
 
