@@ -11,6 +11,7 @@
 #include "harness/virtual_gpu/exec/float.h"
 #include "harness/virtual_gpu/exec/half_type.h"
 #include "harness/virtual_gpu/exec/lanes.h"
+#include "harness/virtual_gpu/exec/reduction.h"
 #include "harness/virtual_gpu/exec/rounding.h"
 #include "harness/virtual_gpu/exec/space.h"
 #include "harness/virtual_gpu/exec/wide.h"
@@ -31,26 +32,6 @@ T add(T a, T b) {
     return a + b;
 }
 float add_flushed(float a, float b) { return flush(canonical(flush(a) + flush(b))); }
-template <class T>
-T min(T a, T b) {
-  return std::min(a, b);
-}
-template <class T>
-T max(T a, T b) {
-  return std::max(a, b);
-}
-template <class T>
-T and_(T a, T b) {
-  return a & b;
-}
-template <class T>
-T or_(T a, T b) {
-  return a | b;
-}
-template <class T>
-T xor_(T a, T b) {
-  return a ^ b;
-}
 template <class T>
 T exch(T, T b) {
   return b;
@@ -233,10 +214,10 @@ using s64 = std::int64_t;
 constexpr Operation kOperations[] = {
     operation<u32, add<u32>>("add.u32"), operation<u32, add<u32>>("add.s32"),
     operation<u64, add<u64>>("add.u64"), operation<u64, add<u64>>("add.s64"),
-    operation<u32, min<u32>>("min.u32"), operation<s32, min<s32>>("min.s32"),
-    operation<u64, min<u64>>("min.u64"), operation<s64, min<s64>>("min.s64"),
-    operation<u32, max<u32>>("max.u32"), operation<s32, max<s32>>("max.s32"),
-    operation<u64, max<u64>>("max.u64"), operation<s64, max<s64>>("max.s64"),
+    operation<u32, least<u32>>("min.u32"), operation<s32, least<s32>>("min.s32"),
+    operation<u64, least<u64>>("min.u64"), operation<s64, least<s64>>("min.s64"),
+    operation<u32, greatest<u32>>("max.u32"), operation<s32, greatest<s32>>("max.s32"),
+    operation<u64, greatest<u64>>("max.u64"), operation<s64, greatest<s64>>("max.s64"),
     operation<u32, and_<u32>>("and.b32"), operation<u64, and_<u64>>("and.b64"),
     operation<u32, or_<u32>>("or.b32"), operation<u64, or_<u64>>("or.b64"),
     operation<u32, xor_<u32>>("xor.b32"), operation<u64, xor_<u64>>("xor.b64"),

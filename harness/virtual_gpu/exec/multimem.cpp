@@ -15,6 +15,7 @@
 #include "harness/virtual_gpu/exec/checks.h"
 #include "harness/virtual_gpu/exec/half_type.h"
 #include "harness/virtual_gpu/exec/lanes.h"
+#include "harness/virtual_gpu/exec/reduction.h"
 #include "harness/virtual_gpu/exec/space.h"
 
 // multimem.ld_reduce, multimem.st, multimem.red (PTX ISA 9.7.9.15): one address stands for a place in the memory of
@@ -62,26 +63,6 @@ void reduce_halves(std::byte* to, std::span<const std::byte* const> from, std::s
 template <class T>
 T add(T a, T b) {
   return static_cast<T>(a + b);
-}
-template <class T>
-T least(T a, T b) {
-  return std::min(a, b);
-}
-template <class T>
-T greatest(T a, T b) {
-  return std::max(a, b);
-}
-template <class T>
-T and_(T a, T b) {
-  return a & b;
-}
-template <class T>
-T or_(T a, T b) {
-  return a | b;
-}
-template <class T>
-T xor_(T a, T b) {
-  return a ^ b;
 }
 // As `min` and `max` of 16-bit floats: a number wins over NaN, and -0 is less than +0.
 float least_float(float a, float b) { return a == b && std::signbit(b) ? b : std::fmin(a, b); }
