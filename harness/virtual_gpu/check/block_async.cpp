@@ -15,7 +15,7 @@ void BlockCheck::waited(std::uint32_t warp, std::uint32_t lanes, std::uint32_t a
 }
 
 void BlockCheck::proxy_fence(std::uint32_t warp, std::uint32_t lanes) {
-  for (std::uint32_t left = lanes; left != 0; left &= left - 1) x_proxied.join(*view(warp, std::countr_zero(left)));
+  join_views(x_proxied, warp, lanes);
   note_own(x_proxied, warp, lanes);
   tick();
 }

@@ -41,6 +41,15 @@ bool BlockCheck::is_whole(std::uint32_t warp, std::uint32_t lanes) const {
   return (x_warps[warp].live & ~lanes) == 0;
 }
 
+void BlockCheck::join_views(View& into, std::uint32_t warp, std::uint32_t lanes) const {
+  const View* last = nullptr;  // neighbours mostly share one
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const View* const each = view(warp, std::countr_zero(lanes)).get();
+    if (each != last) into.join(*each);
+    last = each;
+  }
+}
+
 void BlockCheck::set_view(std::uint32_t warp, std::uint32_t lanes, ViewPtr view) {
   Warp& its = x_warps[warp];
   x_known_by = nullptr;
@@ -106,9 +115,7 @@ void BlockCheck::fence(std::uint32_t warp, std::uint32_t lanes, Scope scope, std
 
 void BlockCheck::warp_sync(std::uint32_t warp, std::uint32_t lanes) {
   auto all = std::make_shared<View>(*view(warp, std::countr_zero(lanes)));
-  for (std::uint32_t left = lanes; left != 0; left &= left - 1)
-    if (const ViewPtr& other = view(warp, std::countr_zero(left)); other != view(warp, std::countr_zero(lanes)))
-      all->join(*other);
+  join_views(*all, warp, lanes & (lanes - 1));
   note_own(*all, warp, lanes);
   set_view(warp, lanes, std::move(all));
   tick();
@@ -117,12 +124,7 @@ void BlockCheck::warp_sync(std::uint32_t warp, std::uint32_t lanes) {
 void BlockCheck::arrive(std::uint32_t barrier, std::uint32_t warp, std::uint32_t lanes) {
   Barrier& its = x_barriers[barrier];
   if (!its.joined) its.joined.emplace(x_exited);
-  const View* last = nullptr;
-  for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
-    const View* const each = view(warp, std::countr_zero(left)).get();
-    if (each != last) its.joined->join(*each);
-    last = each;
-  }
+  join_views(*its.joined, warp, lanes);
   note_own(*its.joined, warp, lanes);
   tick();
 }
@@ -141,8 +143,7 @@ void BlockCheck::leave(std::uint32_t barrier, std::uint32_t warp, std::uint32_t 
 void BlockCheck::reset(std::uint32_t barrier) { x_barriers[barrier] = {}; }
 
 void BlockCheck::exit(std::uint32_t warp, std::uint32_t lanes) {
-  for (std::uint32_t left = lanes; left != 0; left &= left - 1)
-    x_exited.join(*view(warp, std::countr_zero(left)));
+  join_views(x_exited, warp, lanes);
   note_own(x_exited, warp, lanes);
   x_warps[warp].live &= ~lanes;
   tick();
@@ -153,8 +154,8 @@ void BlockCheck::join(std::uint32_t warp, std::uint32_t lanes, const ClockPtr& c
 }
 
 ClockPtr BlockCheck::publish(std::uint32_t warp, std::uint32_t lanes) {
-  View all = *view(warp, std::countr_zero(lanes));
-  for (std::uint32_t left = lanes; left != 0; left &= left - 1) all.join(*view(warp, std::countr_zero(left)));
+  View all;
+  join_views(all, warp, lanes);
   const ClockPtr clock = clock_of(all, warp, lanes);
   tick();
   return clock;
@@ -230,13 +231,13 @@ BlockCheck::Strong::Strong(BlockCheck& check, const Access& access, Shadow* shad
 }
 
 BlockCheck::Strong::~Strong() {
-  const PlaceId place = x_check.x_grid->place(x_access.place);
-  RecordPtr before;
-  if (x_check.x_ledger.stopped()) return;
-  const bool recorded = x_shadow != nullptr && x_shadow->cells() != nullptr && x_check.x_grid->records();
-  Cell* const cell = recorded ? x_shadow->cells() + x_offset / kGranule : nullptr;
   if (x_shadow != nullptr && x_shadow->tracks_initialisation() && !x_access.reads())
     x_shadow->mark_written(x_offset, x_access.bytes);
+  if (x_check.x_ledger.stopped()) return;
+  const PlaceId place = x_check.x_grid->place(x_access.place);
+  RecordPtr before;
+  const bool recorded = x_shadow != nullptr && x_shadow->cells() != nullptr && x_check.x_grid->records();
+  Cell* const cell = recorded ? x_shadow->cells() + x_offset / kGranule : nullptr;
   if (cell != nullptr && cell->record != 0) before = x_check.checker().record(cell->record);
   if (x_shadow == nullptr)
     if (const auto found = x_owner.x_shared_records.find(x_offset); found != x_owner.x_shared_records.end())

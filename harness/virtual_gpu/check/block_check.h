@@ -137,9 +137,10 @@ class BlockCheck {
     bool operator==(const Missed&) const = default;
   };
 
-  std::uint32_t now() const { return x_now; }
   void tick();
   const ViewPtr& view(std::uint32_t warp, int lane) const;
+  /// Joins what `lanes` know.
+  void join_views(View& into, std::uint32_t warp, std::uint32_t lanes) const;
   void set_view(std::uint32_t warp, std::uint32_t lanes, ViewPtr view);
   /// Calls `change` on each view that `lanes` have and gives them the result.
   template <class Change>
