@@ -43,6 +43,16 @@ TEST(Show, GivesSizesTensorsReferenceAndHeader) {
   EXPECT_EQ(nlohmann::json::parse(pkb({"show", "13", "--json"}).output).at("id"), 13);
 }
 
+TEST(Roofline, GivesEachTermAndWhatLimits) {
+  const Finished done = pkb({"roofline", "allreduce", "--ranks", "8"});
+  EXPECT_EQ(done.exit, 0) << done.errors;
+  EXPECT_THAT(done.output, AllOf(HasSubstr("on h200"), HasSubstr("134.2 MB out, 134.2 MB in"),
+                                 HasSubstr("at least 298.3 us, limited by links")));
+  const auto json = nlohmann::json::parse(pkb({"roofline", "13", "--hardware", "b200", "--json"}).output);
+  EXPECT_EQ(json.at("hardware"), "b200");
+  EXPECT_EQ(json.at("instances").at(0).at("roofline").at("limit"), "compute");
+}
+
 TEST(Doctor, SaysThatThisMachineWorks) {
   const Finished done = pkb({"doctor", "--json"});
   EXPECT_EQ(done.exit, 0) << done.output;
@@ -128,6 +138,8 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{"SeedTooLarge", {"eval", "1", kSolution, "--seed", "18446744073709551616"}, 2, "--seed"},
         Misuse{"UnknownDtype", {"eval", "1", kSolution, "--dtype", "fp4"}, 2, "--dtype"},
         Misuse{"UnknownOption", {"eval", "1", kSolution, "--fast"}, 2, "--fast"},
+        Misuse{"UnknownHardware", {"roofline", "1", "--hardware", "h300"}, 2, "\"h300\" is not in the table; known are a100"},
+        Misuse{"NoSuchCalibration", {"roofline", "1", "--hardware", "none.json"}, 2, "none.json: no such file"},
         Misuse{"NoCommand", {"frobnicate"}, 2, "frobnicate: no such command; choose one of list, show"},
         Misuse{"OutInsideAFile",
                {"eval", "1", kSolution, "--device", "virtual", "--out", kSolution + "/x"},

@@ -15,5 +15,6 @@ void add_eval(CLI::App& pkb, Exit& exit);
 void add_baseline(CLI::App& pkb, Exit& exit);
 void add_export(CLI::App& pkb);
 void add_doctor(CLI::App& pkb, Exit& exit);
+void add_roofline(CLI::App& pkb);
 
 }  // namespace pkb::cli

@@ -14,6 +14,8 @@ struct Installation {
   std::filesystem::path problems() const { return source / "problems"; }
   /// Results of this machine; what is worth publishing is copied to results/.
   std::filesystem::path results() const { return source / "results" / "local"; }
+  /// What `pkb calibrate` measured on this machine, once it has.
+  std::filesystem::path calibration() const { return results() / "calibration" / "calibration.json"; }
 };
 
 /// @throws EnvironmentError when a part is missing.

@@ -44,7 +44,7 @@ class Reader {
     x_description.folder = std::filesystem::weakly_canonical(folder, failed);
     if (failed) x_description.folder = std::filesystem::absolute(folder);
     x_description.file = read_json(folder / "problem.json");
-    validate(x_description.file);
+    problem_schema().validate(x_description.file);
   }
 
   Description read() && {

@@ -100,9 +100,8 @@ InputError JsonFile::error(std::string_view field, std::string fault, std::strin
   return InputError({where, std::move(fault), std::move(remedy)});
 }
 
-JsonFile read_json(const std::filesystem::path& path) {
-  JsonFile file{.name = display_name(path), .text = {}, .json = {}};
-  file.text = read_text(path, file.name);
+JsonFile parse_json(std::string name, std::string text) {
+  JsonFile file{.name = std::move(name), .text = std::move(text), .json = {}};
   try {
     file.json = Json::parse(file.text, Strictness(file.name));
   } catch (const Json::parse_error& error) {
@@ -112,6 +111,11 @@ JsonFile read_json(const std::filesystem::path& path) {
   }
   refuse_large_numbers(file, file.json, "");
   return file;
+}
+
+JsonFile read_json(const std::filesystem::path& path) {
+  const std::string name = display_name(path);
+  return parse_json(name, read_text(path, name));
 }
 
 }  // namespace pkb::problem

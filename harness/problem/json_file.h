@@ -22,8 +22,11 @@ struct JsonFile {
   InputError error(std::string_view field, std::string fault, std::string remedy = "") const;
 };
 
-/// Reads a file and parses it more strictly than JSON asks: a member may stand once only, nesting and size
-/// are bounded, and no number is beyond 2^53. @throws InputError with line and column.
+/// Parses more strictly than JSON asks: a member may stand once only, nesting is bounded, and no number is beyond
+/// 2^53. @throws InputError with `name`, line and column.
+JsonFile parse_json(std::string name, std::string text);
+
+/// The same for a file, whose size is bounded too.
 JsonFile read_json(const std::filesystem::path& path);
 
 }  // namespace pkb::problem
