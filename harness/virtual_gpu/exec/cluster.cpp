@@ -160,11 +160,11 @@ void ClusterState::complete_barrier() {
   x_completed = std::exchange(x_arrived, check::empty_clock());
   for (const auto& block : x_blocks)
     for (Warp& warp : block->warps()) {
-      auto& [arrived, released] = warp.cluster_barrier();
-      released = std::exchange(arrived, 0);
+      auto& barrier = warp.cluster_barrier();
+      barrier.released = std::exchange(barrier.arrived, 0);
       // Whoever waits already has passed by that.
       warp.release(kClusterBarrier, [&](const Fragment& fragment) {
-        released &= ~fragment.lanes;
+        barrier.released &= ~fragment.lanes;
         if (check::BlockCheck* const check = block->check()) check->join(warp.index(), fragment.lanes, x_completed);
       });
     }
