@@ -25,7 +25,7 @@ Exit check_baseline(const JobOptions& options) {
                                            prepared.job.trials)
                              : diagnosis_lines(result));
     fmt::print("{}", output_lines(result));
-    fmt::print("{}", timing_line(result));
+    fmt::print("{}", timing_lines(result));
     if (options.verbose) fmt::print("{}", phase_table(result.at("phases")));
   }
   return correct ? Exit::done : Exit::candidate_failed;

@@ -102,6 +102,7 @@ void print(const nlohmann::json& result, const PreparedJob& prepared, const std:
   if (verdict == name_of(Verdict::compile_error))
     fmt::print("{}", result.at("compile").at("text").get<std::string>());
   if (const auto mps = result.value("mps", ""); !mps.empty()) fmt::print("{}\n", mps);
+  fmt::print("{}", timing_lines(result));
   if (prepared.job.device != launch::Device::cuda) fmt::print("{}", cannot_tell(prepared.job.device));
   if (options.verbose) fmt::print("{}{}", output_lines(result), phase_table(result.at("phases")));
   fmt::print("result: {}\n", file.string());
@@ -161,6 +162,9 @@ void add_eval(CLI::App& pkb, Exit& exit) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command->add_option("--checks", options->checks, "on: virtual GPUs look for races, uninitialised reads and late writes")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str();
+  command->add_option("--timing", options->timing, "on: candidates that pass on cuda are timed against the baseline")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
   command->add_option("--timeout", options->timeout, "Seconds that one run may take")

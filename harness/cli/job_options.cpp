@@ -130,6 +130,7 @@ PreparedJob prepare(const JobOptions& options, const PrivateFolder& folder) {
   job.trials = options.trials;
   job.schedules = options.schedules;
   job.checks = options.checks == "on";
+  job.timed = options.timing == "on" && job.device == launch::Device::cuda;
   job.seed = options.seed.value_or(unpredictable_seed());
   job.sandbox = options.sandbox == "none" ? launch::Sandbox::none : launch::Sandbox::bubblewrap;
   job.run_folder = folder.path();

@@ -16,7 +16,7 @@ namespace pkb::cli {
 struct JobOptions {
   std::string problem, size = "tiny", dtype = "bf16", device = "auto", chip = "h200", sandbox = "bubblewrap";
   int ranks = 0, trials = 5, schedules = 1;
-  std::string checks = "on";
+  std::string checks = "on", timing = "on";
   double timeout = 30;
   std::optional<std::uint64_t> seed;
   std::string import_folder;

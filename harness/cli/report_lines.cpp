@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -27,6 +28,11 @@ std::string printable(std::string text) {
   for (char& c : text)
     if ((static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f) c = '?';
   return text;
+}
+
+/// JSON has no infinity.
+double number(const nlohmann::json& value) {
+  return value.is_number() ? value.get<double>() : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace
@@ -95,11 +101,29 @@ std::string output_lines(const nlohmann::json& result) {
   return lines;
 }
 
-std::string timing_line(const nlohmann::json& result) {
+std::string timing_lines(const nlohmann::json& result) {
   if (!result.contains("timing")) return {};
-  return fmt::format("  median {:.4f} ms over {} iterations, slowest rank\n",
-                     result.at("timing").at("median_ms").get<double>(),
-                     result.at("timing").at("samples_ms").size());
+  const nlohmann::json& timing = result.at("timing");
+  std::string lines;
+  for (const char* const name : {"baseline", "candidate"})
+    if (timing.contains(name)) {
+      const nlohmann::json& series = timing.at(name);
+      lines += fmt::format("  {:<9}  {:.4f} ms, 95 % between {:.4f} and {:.4f}, {} iterations; enqueueing took {:.4f} ms\n", name,
+                           number(series.at("median_ms")), number(series.at("interval_ms")[0]),
+                           number(series.at("interval_ms")[1]), series.at("samples_ms").size(),
+                           number(series.at("host_ms")));
+    }
+  if (timing.contains("speedup"))
+    lines += timing.at("speedup").is_null()
+                 ? fmt::format("  below the floor of the method, {:.4f} ms for nothing at all: no speedup\n",
+                               number(timing.at("floor_ms")))
+                 : fmt::format("  speedup    {:.3f}, 95 % between {:.3f} and {:.3f}\n",
+                               number(timing.at("speedup").at("value")),
+                               number(timing.at("speedup").at("interval")[0]),
+                               number(timing.at("speedup").at("interval")[1]));
+  if (!timing.at("unstable").is_null())
+    lines += fmt::format("  unstable: {}\n", timing.at("unstable").get<std::string>());
+  return lines;
 }
 
 }  // namespace pkb::cli

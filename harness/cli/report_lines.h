@@ -31,7 +31,7 @@ class ProgressLine {
 /// A line per output: the worst of all trials.
 std::string output_lines(const nlohmann::json& result);
 
-/// The baseline's median time, where it was timed; else empty.
-std::string timing_line(const nlohmann::json& result);
+/// Times and speedup, where there was timing; else empty.
+std::string timing_lines(const nlohmann::json& result);
 
 }  // namespace pkb::cli

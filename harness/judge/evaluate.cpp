@@ -11,6 +11,7 @@
 #include "harness/judge/cell.h"
 #include "harness/judge/layout.h"
 #include "harness/judge/session.h"
+#include "harness/judge/timed.h"
 #include "harness/judge/trial_check.h"
 #include "harness/process/executable.h"
 #include "reference/philox.h"
@@ -140,6 +141,7 @@ class Evaluation {
                                    .ranks = x_job.ranks,
                                    .has_status = x_job.device == launch::Device::virtual_gpu,
                                    .checks = x_job.checks && x_job.device == launch::Device::virtual_gpu,
+                                   .timed = x_job.timed,
                                    .setup_deadline = x_job.setup_deadline,
                                    .run_deadline = x_job.run_deadline};
     x_session.emplace(options,
@@ -151,7 +153,7 @@ class Evaluation {
     if (!x_session->load(hello_for(x_bench, x_cell, x_confined))) return false;
     std::uint64_t bytes = 0;
     for (const problem::Instance& each : x_bench.instances())
-      bytes = std::max(bytes, Layout(each, x_bench.rank()).bytes);
+      bytes = std::max(bytes, Track::bytes(Layout(each, x_bench.rank())));
     x_segment = x_bench.memory().create(bytes);
     return x_session->share(x_segment);
   }
@@ -163,8 +165,18 @@ class Evaluation {
       x_bench.announce(fmt::format("trial {} of {}", trial + 1, x_job.trials));
       if (!run_trial(trial)) return;
     }
+    if (x_job.timed && has_passed() && (x_variant == 0 || change_variant(0))) {
+      x_bench.clock().enter("time");
+      x_bench.announce("timing");
+      time_candidate(x_bench, *x_session, *x_oracle, *x_layout, x_segment, x_exchange, x_findings);
+    }
     x_bench.clock().enter("teardown");
     x_session->teardown();
+  }
+
+  /// On every rank.
+  bool has_passed() const {
+    return x_agreement.all(x_findings.diagnoses.empty() && x_session->diagnoses().empty());
   }
 
   bool change_variant(std::size_t variant) {
@@ -194,7 +206,7 @@ class Evaluation {
       x_bench.clock().enter("run");
       if (!x_session->run({.seed = schedule_seed(x_job, trial, schedule, x_bench.rank())}, trial))
         return false;
-      const HostTensors now = read_all();
+      const HostTensors now = read_all(x_bench.memory(), x_segment, *x_layout);
       add(x_counters, x_session->counters());
       x_bench.clock().enter("reference");
       if (!expected) expected = x_oracle->expect(inputs);
@@ -218,16 +230,6 @@ class Evaluation {
         view(slot).copy_(inputs[slot.tensor->name]);
     }
     x_oracle->context().synchronize();
-  }
-
-  HostTensors read_all() {
-    HostTensors all;
-    for (const Slot& slot : x_layout->slots) {
-      std::vector<std::byte>& bytes = all[slot.tensor->name];
-      bytes.resize(slot.bytes);
-      x_bench.memory().read(bytes, x_segment.data() + slot.offset);
-    }
-    return all;
   }
 
   /// False when this run failed on some rank.

@@ -28,6 +28,7 @@ Layout::Layout(const problem::Instance& instance, int rank) {
     }
   };
   place(&problem::Instance::Tensors::inputs, false);
+  input_bytes = bytes;
   place(&problem::Instance::Tensors::outputs, true);
   bytes = std::max(bytes, kAlignment);
 }

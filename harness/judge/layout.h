@@ -22,7 +22,8 @@ struct Slot {
 struct Layout {
   Layout(const problem::Instance& instance, int rank);
   std::vector<Slot> slots;
-  std::uint64_t bytes = 0;  ///< of the whole segment
+  std::uint64_t input_bytes = 0;  ///< of the part that holds the inputs
+  std::uint64_t bytes = 0;        ///< of the whole segment
 
   std::vector<worker::TensorPlace> places() const;
 };

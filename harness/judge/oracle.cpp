@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "harness/error/error.h"
 #include "harness/judge/exported.h"
@@ -81,6 +82,13 @@ bool Oracle::are_integers(int trial) const {
            return !info(tensor.dtype).floating ||
                   values_of(tensor, trial).kind == problem::Values::Kind::integers;
          });
+}
+
+int Oracle::period() const {
+  std::size_t period = 1;
+  for (const problem::Tensor& tensor : input_tensors())
+    period = std::lcm(period, std::max<std::size_t>(tensor.values.size(), 1));
+  return static_cast<int>(period);
 }
 
 ref::Tensors Oracle::inputs(int trial) const {

@@ -30,6 +30,9 @@ class Oracle {
   /// Whether all floating inputs of the trial are integer-valued, so that sums are exact.
   bool are_integers(int trial) const;
 
+  /// After how many trials the distributions of the inputs repeat.
+  int period() const;
+
   /// Collective.
   Expected expect(const ref::Tensors& inputs);
   /// Collective: the reference alone, in the run dtype.

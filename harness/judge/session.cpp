@@ -66,7 +66,18 @@ Session::Session(const Options& options, WorkerProcess worker, Agreement& agreem
 
 bool Session::load(const worker::Hello& hello) {
   const Phase phase{.name = "loading", .deadline = x_options.setup_deadline};
-  if (!x_options.has_status) return perform(phase, hello);
+  if (x_options.has_status) return load_virtual(hello, phase);
+  return x_options.timed ? load_timed(hello, phase) : perform(phase, hello);
+}
+
+bool Session::load_timed(const worker::Hello& hello, const Phase& phase) {
+  x_line = share_line(x_exchange);
+  x_referee.emplace(x_line.get(), x_options.rank, x_options.ranks);
+  const int descriptor = x_line.fd();
+  return perform(phase, hello, {&descriptor, 1});
+}
+
+bool Session::load_virtual(const worker::Hello& hello, const Phase& phase) {
   const auto pages = device::virtual_memory();
   const device::Segment page = pages->create(sizeof(virtual_gpu::Status));
   std::vector<device::Segment> all;
@@ -100,6 +111,13 @@ bool Session::run(const worker::Run& run, int trial) {
   const bool reviewed = perform(after, worker::Review{}) && perform(after, worker::Forget{});
   x_done.counters = counted;
   return reviewed;
+}
+
+bool Session::time(const worker::Time& time, int trial) {
+  x_referee->begin(time.iteration);
+  const bool done = perform({.name = "run", .deadline = x_options.run_deadline, .trial = trial}, time);
+  x_times = x_referee->finish();
+  return done;
 }
 
 bool Session::teardown() {

@@ -9,9 +9,11 @@
 #include "harness/device/memory.h"
 #include "harness/judge/agreement.h"
 #include "harness/judge/descriptor_exchange.h"
+#include "harness/judge/shared_line.h"
 #include "harness/judge/watchdog.h"
 #include "harness/judge/worker_process.h"
 #include "harness/store/verdict.h"
+#include "harness/timing/referee.h"
 #include "harness/worker/protocol.h"
 
 namespace pkb::judge {
@@ -26,6 +28,7 @@ class Session {
     int rank = 0, ranks = 1;
     bool has_status = false;  ///< virtual GPUs: they show whether they make progress
     bool checks = false;      ///< virtual GPUs: for races and what else is wrong with correct bytes
+    bool timed = false;       ///< real GPUs: there will be `time`
     std::chrono::milliseconds setup_deadline{60'000}, run_deadline{30'000};
   };
   Session(const Options& options, WorkerProcess worker, Agreement& agreement, DescriptorExchange& exchange,
@@ -37,12 +40,17 @@ class Session {
   bool setup(const worker::Setup& setup);
   /// `counters` of the run are in `counters()`.
   bool run(const worker::Run& run, int trial);
+  /// A timed run; the laps are in `lap()` and `times()`.
+  bool time(const worker::Time& time, int trial);
   bool teardown();
   /// Not collective: the worker ends. Its output is complete afterwards.
   void quit();
 
   const std::vector<Diagnosis>& diagnoses() const { return x_diagnoses; }
   const worker::Counters& counters() const { return x_done.counters; }
+  /// What the worker said about the last timed run, and what the judge's clock did.
+  const std::optional<timing::Lap>& lap() const { return x_done.lap; }
+  const timing::Referee::Times& times() const { return x_times; }
   std::string output() { return x_worker.output(); }
 
  private:
@@ -58,6 +66,8 @@ class Session {
   Event hear(const Phase& phase);
   /// The worker is ending or has ended, though nobody told it to.
   Event report_end(const Phase& phase);
+  bool load_virtual(const worker::Hello& hello, const Phase& phase);
+  bool load_timed(const worker::Hello& hello, const Phase& phase);
   void record(Verdict verdict, std::string text, const Phase& phase, int rank);
   void record(const worker::Trouble& trouble, const Phase& phase);
   /// Answers a request that all ranks have made; false, and says so to the others, when that is impossible.
@@ -78,6 +88,9 @@ class Session {
   std::chrono::steady_clock::time_point x_last_sample;
   std::vector<std::uint32_t> x_launches_before;  ///< by rank, when the phase began
   worker::Done x_done;
+  SharedLine x_line;
+  std::optional<timing::Referee> x_referee;
+  timing::Referee::Times x_times;
   std::vector<device::Segment> x_symmetric;
   std::vector<Diagnosis> x_diagnoses;
 };

@@ -54,6 +54,7 @@ json to_json(const Job& job) {
           {"trials", job.trials},
           {"seed", job.seed},
           {"schedules", job.schedules},
+          {"timed", job.timed},
           {"checks", job.checks},
           {"sandbox", name_of(job.sandbox)},
           {"library", job.library.string()},
@@ -79,6 +80,7 @@ Job job_from(const json& from) {
   job.trials = get<int>(from, "trials");
   job.seed = get<std::uint64_t>(from, "seed");
   job.schedules = get<int>(from, "schedules");
+  job.timed = get<bool>(from, "timed");
   job.checks = get<bool>(from, "checks");
   job.sandbox = get_name<Sandbox>(from, "sandbox", kSandboxNames);
   job.library = get<std::string>(from, "library");

@@ -37,6 +37,7 @@ struct Job {
   int trials = 5;
   std::uint64_t seed = 0;
   int schedules = 1;  ///< seeds of the virtual GPU's schedule per trial
+  bool timed = true;  ///< on cuda: the candidate's time against the baseline's
   bool checks = true; ///< the virtual GPU's, for races and uninitialised or late accesses
   Sandbox sandbox = Sandbox::bubblewrap;
   std::filesystem::path library;        ///< the candidate, compiled

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/worker/candidate.h"
 
-#include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -136,6 +135,8 @@ void Candidate::set_arguments(const std::vector<Tensor>& tensors, std::vector<do
     x_arguments->tensors.push_back(tensor);
   }
 }
+
+cudaStream_t Candidate::stream() const { return x_context->stream(); }
 
 void Candidate::setup() {
   x_entry->setup(x_context.get(), x_arguments->tensors.data(), x_arguments->parameters.data());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cuda_runtime_api.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -59,6 +61,8 @@ class Candidate {
 
   /// Args for setup and run: inputs then outputs, sizes and parameters in problem.json's order.
   void set_arguments(const std::vector<Tensor>& tensors, std::vector<double> parameters);
+
+  cudaStream_t stream() const;
 
   // Each throws whatever the candidate throws, and MisuseError.
   void setup();

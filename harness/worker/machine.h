@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/device/memory.h"
+#include "harness/timing/stopwatch.h"
 #include "harness/worker/protocol.h"
 
 namespace pkb::worker {
@@ -26,6 +29,10 @@ class Machine {
   /// Around the work of one run.
   virtual void begin_run() = 0;
   virtual void end_run() = 0;
+  /// Runs `work`, which enqueues on `stream`, in step with the other ranks; nothing when the device failed. What `work`
+  /// throws is thrown again. @throws EnvironmentError where nothing can be timed
+  virtual std::optional<timing::Lap> time(std::uint32_t iteration, const timing::Delivery& inputs, cudaStream_t stream,
+                                  const std::function<void()>& work) = 0;
   /// After all ranks have ended the run, and after all have reviewed it.
   virtual void review_run() = 0;
   virtual void forget_run() = 0;

@@ -37,6 +37,9 @@ json members(const Setup& m) {
   return {{"is", "setup"}, {"tensors", tensors}, {"parameters", m.parameters}};
 }
 json members(const Run& m) { return {{"is", "run"}, {"seed", m.seed}}; }
+json members(const Time& m) {
+  return {{"is", "time"}, {"iteration", m.iteration}, {"inputs_at", m.inputs_at}, {"input_bytes", m.input_bytes}};
+}
 json members(const Review&) { return {{"is", "review"}}; }
 json members(const Forget&) { return {{"is", "forget"}}; }
 json members(const Teardown&) { return {{"is", "teardown"}}; }
@@ -51,6 +54,7 @@ json members(const Done& m) {
   const Counters& c = m.counters;
   return {{"is", "done"},
           {"troubles", troubles},
+          {"lap", m.lap ? json{{"device_ms", m.lap->device_ms}, {"host_ms", m.lap->host_ms}} : json()},
           {"counters",
            {{"lane_instructions", c.lane_instructions},
             {"warp_instructions", c.warp_instructions},
@@ -82,8 +86,8 @@ T take(const json& object, const char* key) {
   bool fits = false;
   if constexpr (std::is_same_v<T, std::string>)
     fits = found->is_string();
-  else if constexpr (std::is_same_v<T, std::uint64_t>)
-    fits = found->is_number_unsigned();
+  else if constexpr (std::is_unsigned_v<T>)
+    fits = found->is_number_unsigned() && found->template get<std::uint64_t>() == found->template get<T>();
   else if constexpr (std::is_same_v<T, int>)
     fits = found->is_number_integer() && found->template get<std::int64_t>() == found->template get<int>();
   else if constexpr (std::is_same_v<T, double>)
@@ -173,6 +177,8 @@ Done done_from(const json& from) {
     if (!each.is_object()) throw ProtocolError("a trouble is no object");
     m.troubles.push_back(trouble_from(each));
   }
+  if (const auto lap = from.find("lap"); lap != from.end() && !lap->is_null())
+    m.lap = {.device_ms = take<double>(*lap, "device_ms"), .host_ms = take<double>(*lap, "host_ms")};
   const auto found = from.find("counters");
   if (found == from.end() || !found->is_object()) throw ProtocolError("no \"counters\"");
   const json& counters = *found;
@@ -212,6 +218,10 @@ ToWorker decode_to_worker(std::string_view packet) {
     if (name == "segment") return Segment{.bytes = take<std::uint64_t>(from, "bytes")};
     if (name == "setup") return setup_from(from);
     if (name == "run") return Run{.seed = take<std::uint64_t>(from, "seed")};
+    if (name == "time")
+      return Time{.iteration = take<std::uint32_t>(from, "iteration"),
+                  .inputs_at = take<std::uint64_t>(from, "inputs_at"),
+                  .input_bytes = take<std::uint64_t>(from, "input_bytes")};
     if (name == "review") return Review{};
     if (name == "forget") return Forget{};
     if (name == "teardown") return Teardown{};

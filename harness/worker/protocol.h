@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "harness/timing/lap.h"
 #include "reference/dtype.h"
 
 /// What judge and worker say to each other over a SOCK_SEQPACKET socket: one message is one packet of JSON,
@@ -22,7 +24,8 @@ inline constexpr std::size_t kLongestText = 4 << 10;
 // From the judge.
 
 /// First: who the worker is and which candidate it loads. On a virtual GPU the status page's descriptor comes with
-/// it and, if there are to be checks, those of every rank's ledger (check::Ledger) in rank order.
+/// it and, if there are to be checks, those of every rank's ledger (check::Ledger) in rank order; on a real one that is
+/// to be timed the descriptor of the timing::StartLine.
 struct Hello {
   struct Group {
     std::string name;
@@ -70,6 +73,12 @@ struct Run {
   std::uint64_t seed = 0;  ///< of the virtual GPU's schedule
   bool operator==(const Run&) const = default;
 };
+/// A run that is timed: the inputs lie in another part of the tensor segment and are to be delivered to its beginning.
+struct Time {
+  std::uint32_t iteration = 0;
+  std::uint64_t inputs_at = 0, input_bytes = 0;
+  bool operator==(const Time&) const = default;
+};
 /// Every rank has ended its run: what only now can be told about it.
 struct Review {
   bool operator==(const Review&) const = default;
@@ -90,7 +99,7 @@ struct Quit {
   bool operator==(const Quit&) const = default;
 };
 
-using ToWorker = std::variant<Hello, Segment, Setup, Run, Review, Forget, Teardown, Proceed, Quit>;
+using ToWorker = std::variant<Hello, Segment, Setup, Run, Time, Review, Forget, Teardown, Proceed, Quit>;
 
 // From the worker.
 
@@ -120,10 +129,11 @@ struct Counters {
   bool operator==(const Counters&) const = default;
 };
 
-/// Hello, Segment, Setup, Run or Teardown is done and the device is idle.
+/// Hello, Segment, Setup, Run, Time or Teardown is done and the device is idle.
 struct Done {
   std::vector<Trouble> troubles;  ///< what went wrong, first first
   Counters counters;
+  std::optional<timing::Lap> lap = {};  ///< of a Time that went well
   bool operator==(const Done&) const = default;
 };
 struct SymmetricRequest {

@@ -26,9 +26,9 @@ class RankMemory {
   std::byte* add_symmetric(std::vector<FileDescriptor> descriptors, std::uint64_t bytes);
   void drop_symmetric();
 
-  std::byte* tensor(const TensorPlace& place) const {
-    return x_segments.at(0).copy_of.at(own()).data() + place.offset;
-  }
+  /// This rank's copy of the first segment.
+  std::byte* tensors() const { return x_segments.at(0).copy_of.at(own()).data(); }
+  std::byte* tensor(const TensorPlace& place) const { return tensors() + place.offset; }
   /// Where `rank` has what this rank has at `pointer`; null when that is in no segment.
   std::byte* peer(const std::byte* pointer, int rank) const;
   /// The multicast address of what this rank has at `pointer`; null when that is in no segment or the device has

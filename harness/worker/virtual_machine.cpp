@@ -109,6 +109,9 @@ class VirtualMachine final : public Machine {
   void set_seed(std::uint64_t seed) override { virtual_gpu::set_seed(seed); }
   void begin_run() override { virtual_gpu::begin_run(); }
   void end_run() override { virtual_gpu::end_run(); }
+  std::optional<timing::Lap> time(std::uint32_t, const timing::Delivery&, cudaStream_t, const std::function<void()>&) override {
+    throw EnvironmentError({.where = "virtual GPU", .fault = "it has no time", .remedy = {}});
+  }
   void review_run() override { virtual_gpu::review_run(); }
   void forget_run() override { virtual_gpu::forget_run(); }
 

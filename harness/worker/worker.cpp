@@ -79,6 +79,14 @@ void Worker::handle(const Run& run, std::vector<FileDescriptor>) {
   perform(Phase::run, [this] { x_candidate->run(); });
 }
 
+void Worker::handle(const Time& time, std::vector<FileDescriptor>) {
+  const timing::Delivery inputs{
+      .to = x_memory->tensors(), .from = x_memory->tensors() + time.inputs_at, .bytes = time.input_bytes};
+  perform(Phase::run, [&] {
+    x_lap = x_machine->time(time.iteration, inputs, x_candidate->stream(), [this] { x_candidate->run(); });
+  });
+}
+
 void Worker::handle(const Review&, std::vector<FileDescriptor>) {
   x_machine->review_run();
   for (Trouble& each : x_machine->take_troubles()) x_troubles.push_back(std::move(each));
@@ -137,7 +145,8 @@ void Worker::collect_device_troubles() {
 
 void Worker::answer() {
   const Done done{.troubles = std::exchange(x_troubles, {}),
-                  .counters = x_machine ? x_machine->take_counters() : Counters{}};
+                  .counters = x_machine ? x_machine->take_counters() : Counters{},
+                  .lap = std::exchange(x_lap, std::nullopt)};
   if (!x_channel.send(encode(ToJudge(done)))) leave();
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "harness/worker/candidate.h"
 #include "harness/worker/channel.h"
@@ -32,6 +33,7 @@ class Worker final : public Host {
   void handle(const Segment& segment, std::vector<FileDescriptor> descriptors);
   void handle(const Setup& setup, std::vector<FileDescriptor> descriptors);
   void handle(const Run& run, std::vector<FileDescriptor> descriptors);
+  void handle(const Time& time, std::vector<FileDescriptor> descriptors);
   void handle(const Review& review, std::vector<FileDescriptor> descriptors);
   void handle(const Forget& forget, std::vector<FileDescriptor> descriptors);
   void handle(const Teardown& teardown, std::vector<FileDescriptor> descriptors);
@@ -54,6 +56,7 @@ class Worker final : public Host {
   std::unique_ptr<RankMemory> x_memory;
   std::unique_ptr<Candidate> x_candidate;
   std::vector<Trouble> x_troubles;
+  std::optional<timing::Lap> x_lap;
 };
 
 }  // namespace pkb::worker
