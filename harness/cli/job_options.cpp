@@ -130,7 +130,6 @@ PreparedJob prepare(const JobOptions& options, const PrivateFolder& folder) {
   job.trials = options.trials;
   job.schedules = options.schedules;
   job.checks = options.checks == "on";
-  job.timed = options.timing == "on" && job.device == launch::Device::cuda;
   job.seed = options.seed.value_or(unpredictable_seed());
   job.sandbox = options.sandbox == "none" ? launch::Sandbox::none : launch::Sandbox::bubblewrap;
   job.run_folder = folder.path();
@@ -138,6 +137,7 @@ PreparedJob prepare(const JobOptions& options, const PrivateFolder& folder) {
   if (!options.import_folder.empty()) job.import_folder = std::filesystem::absolute(options.import_folder);
   const Choice choice = choose_device(options, job.ranks);
   job.device = choice.device;
+  job.timed = options.timing == "on" && job.device == launch::Device::cuda;
   return {here, std::move(problem), job, choice.reason};
 }
 
