@@ -121,6 +121,11 @@ std::string timing_lines(const nlohmann::json& result) {
                                number(timing.at("speedup").at("value")),
                                number(timing.at("speedup").at("interval")[0]),
                                number(timing.at("speedup").at("interval")[1]));
+  if (const nlohmann::json& roofline = timing.at("roofline"); !roofline.is_null())
+    for (const auto& [name, utilisation] : roofline.at("utilisation").items())
+      lines += fmt::format("  {:<9}  {:.0f} % of the roofline, {:.4f} ms by {} on {}\n", name,
+                           100 * number(utilisation), number(roofline.at("least_ms")),
+                           roofline.at("limit").get<std::string>(), roofline.at("hardware").get<std::string>());
   if (!timing.at("unstable").is_null())
     lines += fmt::format("  unstable: {}\n", timing.at("unstable").get<std::string>());
   return lines;

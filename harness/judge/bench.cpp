@@ -23,8 +23,8 @@ Bench::Bench(const launch::Job& job, MPI_Comm comm)
     : x_job(job),
       x_comm(comm),
       x_rank(rank_in(comm)),
-      x_instances(problem::Problem::load(job.problem)
-                      .instances({.size = job.size, .ranks = job.ranks, .dtype = job.dtype})),
+      x_problem(problem::Problem::load(job.problem)),
+      x_instances(x_problem.instances({.size = job.size, .ranks = job.ranks, .dtype = job.dtype})),
       x_library(job.problem.filename().string()),
       x_memory(job.device == launch::Device::virtual_gpu
                    ? device::virtual_memory(job.checks ? device::Beside::cells : device::Beside::nothing)

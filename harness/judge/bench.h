@@ -28,6 +28,7 @@ class Bench {
   MPI_Comm comm() const { return x_comm; }
   int rank() const { return x_rank; }
   device::Memory& memory() { return *x_memory; }
+  const problem::Problem& problem() const { return x_problem; }
   const ref::ProblemLibrary& library() const { return x_library; }
   const std::vector<problem::Instance>& instances() const { return x_instances; }
   PhaseClock& clock() { return x_clock; }
@@ -42,6 +43,7 @@ class Bench {
   launch::Job x_job;
   MPI_Comm x_comm;
   int x_rank = 0;
+  problem::Problem x_problem;
   std::vector<problem::Instance> x_instances;
   ref::ProblemLibrary x_library;
   std::unique_ptr<device::Memory> x_memory;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/judge/timed.h"
 
-#include <fmt/format.h>
+#include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <random>
 #include <vector>
 
+#include "harness/judge/against_roofline.h"
 #include "harness/judge/trial_check.h"
 
 namespace pkb::judge {
@@ -65,6 +66,13 @@ class Keepsakes {
   std::vector<Keepsake> x_kept;
 };
 
+std::string device_name() {
+  int device = 0;
+  cudaDeviceProp properties{};
+  if (cudaGetDevice(&device) != cudaSuccess || cudaGetDeviceProperties(&properties, device) != cudaSuccess) return {};
+  return properties.name;
+}
+
 Contest contest_of(Bench& bench, Oracle& oracle, Track& track, JudgesWork& work) {
   return {.comm = bench.comm(),
           .seed = bench.job().seed,
@@ -94,8 +102,10 @@ void time_candidate(Bench& bench, Session& session, Oracle& oracle, const Layout
   contest.processes_per_gpu = 2;
   std::optional<nlohmann::json> timing = hold(contest);
   if (!timing) return;
-  if (std::string doubt = doubt_about_events(*timing); !doubt.empty() && bench.rank() == 0)
-    findings.diagnoses.push_back({.verdict = Verdict::disqualified, .rank = -1, .trial = -1, .text = std::move(doubt)});
+  const std::string impossible = hold_against_roofline(*timing, bench.problem(), oracle.instance(), device_name());
+  for (const std::string& reason : {doubt_about_events(*timing), impossible})
+    if (!reason.empty() && bench.rank() == 0)
+      findings.diagnoses.push_back({.verdict = Verdict::disqualified, .rank = -1, .trial = -1, .text = reason});
   keepsakes.check(oracle, findings);
   findings.facts["timing"] = std::move(*timing);
 }
@@ -106,8 +116,10 @@ void time_baseline(Bench& bench, Oracle& oracle, Findings& findings) {
   DescriptorExchange exchange(bench.comm(), bench.job().run_folder);
   Track track(oracle, bench.memory(), segment, layout);
   JudgesWork work(track, oracle.context(), exchange, bench.comm(), bench.rank(), bench.job().ranks);
-  if (std::optional<nlohmann::json> timing = hold(contest_of(bench, oracle, track, work)))
-    findings.facts["timing"] = std::move(*timing);
+  std::optional<nlohmann::json> timing = hold(contest_of(bench, oracle, track, work));
+  if (!timing) return;
+  hold_against_roofline(*timing, bench.problem(), oracle.instance(), device_name());
+  findings.facts["timing"] = std::move(*timing);
 }
 
 }  // namespace pkb::judge
