@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <ostream>
-#include <set>
 
 #include "harness/virtual_gpu/answers/compute.h"
 
@@ -24,7 +23,6 @@ TEST_P(Kernel, AnswersAsARealGpuDid) {
   if (!has_device()) GTEST_SKIP() << "no GPU";
   const Answer& answer = GetParam();
   const auto known = recorded();
-  if (known.empty()) GTEST_SKIP() << "no answers were recorded; answers_record does so";
   const std::string digest = digest_of(answer);
   EXPECT_NE(digest, digest_of_nothing(answer)) << "nothing was written";
   ASSERT_TRUE(known.contains(answer.name)) << "never recorded; answers_record does so";
@@ -34,12 +32,7 @@ TEST_P(Kernel, AnswersAsARealGpuDid) {
 INSTANTIATE_TEST_SUITE_P(Answers, Kernel, testing::ValuesIn(all_answers()),
                          [](const auto& test) { return std::string(test.param.name); });
 
-TEST(Recorded, OneForEachAndNoTwoTheSame) {
-  if (recorded().empty()) GTEST_SKIP() << "no answers were recorded; answers_record does so";
-  std::set<std::string> digests;
-  for (const auto& [name, digest] : recorded()) digests.insert(digest);
-  EXPECT_EQ(digests.size(), all_answers().size());
-}
+TEST(Recorded, NothingThatNobodyAnswers) { EXPECT_EQ(recorded().size(), all_answers().size()); }
 
 }  // namespace
 }  // namespace pkb::virtual_gpu::answers

@@ -34,6 +34,7 @@ enum class Direction : std::uint8_t { load, store, prefetch };
 constexpr std::uint8_t kDirection = 3, kMulticast = 4, kIm2col = 8;
 
 constexpr std::uint64_t kSharedAlignment = 128, kMapAlignment = 64;
+constexpr std::int64_t kGlobalAlignment = 16;
 
 constexpr std::array<std::string_view, 8> kReductions = {"add", "min", "max", "inc",
                                                          "dec", "and", "or",  "xor"};
@@ -154,6 +155,15 @@ std::optional<Request> request_of(Warp& warp, const Instruction& in, int lane) {
   if (im2col && !in_bounding_box(*map, request.box))
     return wrong("the coordinates lie outside of the bounding box");
   if (direction == Direction::prefetch) return request;
+  if (!im2col) {
+    // The ISA does not say so; an H200 ends kernels over either.
+    const auto& at = request.box.coordinates;
+    if (std::int64_t{at[0]} * map->unit_bytes() % kGlobalAlignment != 0)
+      return wrong(fmt::format("the innermost coordinate, {}, is not a multiple of 16 bytes", at[0]));
+    const auto before = std::find_if(at.begin(), at.end(), [](std::int32_t each) { return each < 0; });
+    if (direction == Direction::store && before != at.end())
+      return wrong(fmt::format("a store starts in front of the tensor: coordinate {} is {}", before - at.begin(), *before));
+  }
   request.shared = warp.at<Quad>(in.b)[lane];
   if (!aligned(warp, in, lane, request.shared, kSharedAlignment)) return std::nullopt;
   if (direction == Direction::store) {

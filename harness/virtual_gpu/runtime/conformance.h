@@ -70,4 +70,16 @@ class Cuda : public testing::Test {
   }
 };
 
+/// A fault ends the context of its process, so each case runs in a process of its own.
+template <class Body>
+void in_own_process(Body body) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        body();
+        std::_Exit(testing::Test::HasFailure() ? 1 : 0);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
 }  // namespace pkb::virtual_gpu::conformance

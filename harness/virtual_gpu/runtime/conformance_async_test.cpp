@@ -119,11 +119,14 @@ TEST_F(Clusters, HaveToDivideTheGrid) {
 }
 
 TEST_F(Clusters, AsManyAsFitAreActive) {
-  int clusters = 0;
+  int clusters = 0, sms = 0;
+  ASSERT_CUDA(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0));
   ASSERT_CUDA(KERNELS(most_clusters)(&clusters, 2, 200 * 1024));  // one block an SM
-  EXPECT_EQ(clusters, 66);
+  EXPECT_EQ(clusters, sms / 2);
+  // How many of 8 depends on which SMs the device has lost.
   ASSERT_CUDA(KERNELS(most_clusters)(&clusters, 8, 200 * 1024));
-  EXPECT_EQ(clusters, 16);
+  EXPECT_GE(clusters, sms / 10);
+  EXPECT_LE(clusters, sms / 8);
 }
 
 TEST_F(Clusters, Multicast) {

@@ -20,11 +20,14 @@ using Driver = Cuda;
 using Boxes = Cuda;
 using Pools = Cuda;
 
+// Since CUDA 13 some names mean functions with other parameters than those that cuda.h declares by them.
+constexpr unsigned kVersion = 12000;
+
 template <class Function>
-Function* driver(const char* name) {
+Function* driver(const char* name, unsigned version = kVersion) {
   void* found = nullptr;
   cudaDriverEntryPointQueryResult status;
-  EXPECT_CUDA(cudaGetDriverEntryPointByVersion(name, &found, CUDART_VERSION, cudaEnableDefault, &status));
+  EXPECT_CUDA(cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &status));
   EXPECT_EQ(status, cudaDriverEntryPointSuccess) << name;
   return reinterpret_cast<Function*>(found);
 }
@@ -128,6 +131,10 @@ TEST_F(Driver, KnowsItselfAndPointers) {
   CUdevice device = -1;
   ASSERT_DRIVER(DRIVER(cuCtxGetDevice)(&device));
   EXPECT_EQ(device, 0);
+  device = -1;
+  ASSERT_DRIVER(driver<decltype(cuCtxGetDevice_v2)>("cuCtxGetDevice", 13000)(&device, context));
+  EXPECT_EQ(device, 0);
+  ASSERT_DRIVER(driver<decltype(cuCtxSynchronize_v2)>("cuCtxSynchronize", 13000)(context));
   const char* text = nullptr;
   ASSERT_DRIVER(DRIVER(cuGetErrorName)(CUDA_ERROR_INVALID_VALUE, &text));
   EXPECT_STREQ(text, "CUDA_ERROR_INVALID_VALUE");

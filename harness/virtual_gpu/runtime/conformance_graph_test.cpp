@@ -286,7 +286,7 @@ TEST_F(Graphs, OfEveryKindOfNode) {
   cudaKernelNodeParams kernel_parameters = scale.parameters();
   ASSERT_CUDA(cudaGraphAddKernelNode(&kernel, graph, &upload, 1, &kernel_parameters));
   const cudaMemsetParams fill_parameters{
-      .dst = words.get(), .pitch = 0, .value = 0x12345678, .elementSize = 2, .width = kCount, .height = 1};
+      .dst = words.get(), .pitch = 0, .value = 0x5678, .elementSize = 2, .width = kCount, .height = 1};
   ASSERT_CUDA(cudaGraphAddMemsetNode(&fill, graph, nullptr, 0, &fill_parameters));
   int calls = 0;
   const cudaHostNodeParams host_parameters{.fn = [](void* count) { ++*static_cast<int*>(count); }, .userData = &calls};

@@ -320,14 +320,51 @@ TEST_F(Tensors, StoreSkipsWhatIsOutside) {
   Bytes shared(1024);
   for (std::size_t i = 0; i < shared.size(); ++i) shared[i] = static_cast<std::uint8_t>(i % 253);
   const DeviceArray in(shared);
-  const TensorRequest request{.coordinates = {-16, 60}, .shared_bytes = 1024};
+  const TensorRequest request{.coordinates = {80, 60}, .shared_bytes = 1024};
   ASSERT_CUDA(KERNELS(tensor_store)(&map, &request, in.get()));
   Bytes expected = counting(kRowBytes * kRows);
   for (std::size_t row = 60; row < kRows; ++row)
     for (std::size_t i = 0; i < 96; ++i)
-      expected[row * kRowBytes + i] = shared[place(tiled.swizzle, (row - 60) * 128 + 32 + i)];
+      expected[row * kRowBytes + 160 + i] = shared[place(tiled.swizzle, (row - 60) * 128 + i)];
   EXPECT_EQ(tensor.values(), expected);
 }
+
+struct Start {
+  const char* name;
+  int x, y;
+  cudaError_t load, store;
+};
+void PrintTo(const Start& one, std::ostream* out) { *out << one.name; }
+
+/// Boxes of 64 x 8 of two bytes.
+class Starts : public Tensors, public testing::WithParamInterface<Start> {};
+
+TEST_P(Starts, MayBeOutsideOrNot) {
+  for (const bool stores : {false, true}) {
+    in_own_process([stores] {
+      const DeviceArray tensor(counting(kRowBytes * kRows));
+      const DeviceArray<std::uint8_t> bytes(1024);
+      const DeviceArray<unsigned> done(1);
+      Tiled tiled{.sizes = {kRowBytes / 2, kRows}, .strides = {kRowBytes}, .box = {64, 8}};
+      alignas(64) CUtensorMap map;
+      ASSERT_EQ(tiled.encode(&map, tensor.get()), CUDA_SUCCESS);
+      const Start& start = GetParam();
+      const TensorRequest request{
+          .coordinates = {start.x, start.y}, .transactions = 1024, .shared_bytes = 1024};
+      if (stores) KERNELS(tensor_store)(&map, &request, bytes.get());
+      if (!stores) KERNELS(tensor_load)(&map, &request, bytes.get(), done.get());
+      EXPECT_EQ(cudaDeviceSynchronize(), stores ? start.store : start.load);
+    });
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Boxes, Starts,
+    testing::Values(Start{"Behind", 80, 60, cudaSuccess, cudaSuccess},
+                    Start{"InFrontAcross", -16, 0, cudaSuccess, cudaErrorIllegalInstruction},
+                    Start{"InFrontAlong", 0, -2, cudaSuccess, cudaErrorIllegalInstruction},
+                    Start{"Unaligned", 4, 0, cudaErrorIllegalInstruction, cudaErrorIllegalInstruction}),
+    [](const auto& test) { return test.param.name; });
 
 struct ReductionCase {
   const char* name;

@@ -578,18 +578,6 @@ void expect_dead(cudaError_t error) {
   EXPECT_EQ(index, 0);
 }
 
-// A fault ends the context of its process, so each case runs in a process of its own.
-template <class Body>
-void in_own_process(Body body) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(
-      {
-        body();
-        std::_Exit(testing::Test::HasFailure() ? 1 : 0);
-      },
-      testing::ExitedWithCode(0), "");
-}
-
 TEST_F(Faults, StoreThroughAHostPointer) {
   in_own_process([] {
     auto on_host = std::make_unique<int>(1);

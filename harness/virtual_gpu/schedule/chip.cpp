@@ -20,7 +20,7 @@ constexpr std::array kChips{
     Chip{.name = "h200", .product_name = "NVIDIA H200", .major = 9, .minor = 0, .sm_count = 132,
          .memory_bytes = 150'109'880'320, .l2_bytes = 60 * kMiB, .memory_bus_bits = 6016,
          .clock_khz = 1'980'000, .memory_clock_khz = 3'201'000,
-         .gpc_sms = {16, 16, 16, 16, 16, 16, 18, 18}},
+         .gpc_sms = {16, 16, 16, 16, 16, 18, 18, 8, 2, 2, 2, 2}},
     Chip{.name = "b200", .product_name = "NVIDIA B200", .major = 10, .minor = 0, .sm_count = 148,
          .memory_bytes = 180 * kGiB, .l2_bytes = 126 * kMiB, .memory_bus_bits = 8192, .clock_khz = 1'965'000,
          .memory_clock_khz = 3'996'000, .gpc_sms = {18, 18, 18, 18, 18, 18, 20, 20}},

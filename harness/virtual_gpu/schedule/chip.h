@@ -32,9 +32,10 @@ struct Chip {
   int constant_bytes = 64 * 1024;
   int portable_cluster = 8, max_cluster = 16;  ///< blocks; beyond the first a kernel has to ask for it
 
-  /// SMs of each processing cluster (GPC), which a cluster of blocks does not leave. Which ones a device has lost to
-  /// yield differs from device to device; these are common.
-  std::array<int, 8> gpc_sms{};
+  /// SMs of each processing cluster (GPC), which a cluster of blocks does not leave; pairs of SMs that belong to none
+  /// count as small ones. Which SMs a device has lost to yield differs from device to device: h200 is one that was
+  /// measured, the others are what is common.
+  std::array<int, 12> gpc_sms{};
 
   int architecture() const { return 10 * major + minor; }
 };

@@ -349,7 +349,7 @@ TEST_F(EngineTest, ClustersStayInAProcessingCluster) {
     Launch work = launch(kClusterSm, 800, 64);
     work.cluster.x = 8;
     engine.wait(engine.submit(engine.legacy_stream(), work));
-    const auto gpc_of = [](std::uint32_t sm) { return sm < 96 ? sm / 16 : 6 + (sm - 96) / 18; };
+    const auto gpc_of = [](std::uint32_t sm) { return sm < 80 ? sm / 16 : std::min(5 + (sm - 80) / 18, 7u); };
     std::set<std::uint32_t> gpcs;
     for (std::size_t i = 0; i < 800; ++i) {
       ASSERT_LT(at(i), 132u);

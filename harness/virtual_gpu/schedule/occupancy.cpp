@@ -45,7 +45,9 @@ int blocks_per_sm(const Chip& chip, const BlockShape& shape) {
 int active_clusters(const Chip& chip, const BlockShape& shape, std::uint64_t size) {
   const auto per_sm = static_cast<std::uint64_t>(blocks_per_sm(chip, shape));
   std::uint64_t clusters = 0;
-  for (const int sms : chip.gpc_sms) clusters += static_cast<std::uint64_t>(sms) * per_sm / size;
+  for (const int sms : chip.gpc_sms) {
+    if (holds_cluster(static_cast<std::size_t>(sms), size)) clusters += static_cast<std::uint64_t>(sms) * per_sm / size;
+  }
   return static_cast<int>(clusters);
 }
 

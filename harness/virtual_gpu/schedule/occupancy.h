@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "harness/virtual_gpu/exec/exec.h"
@@ -24,6 +25,10 @@ Occupancy occupancy(const Chip& chip, const BlockShape& shape);
 
 /// How many such blocks an empty SM holds; 0 when not even one fits. NVIDIA's occupancy rules.
 int blocks_per_sm(const Chip& chip, const BlockShape& shape);
+
+/// Whether a processing cluster takes clusters of `size` blocks at all: an H200 wants as many SMs, however many blocks
+/// an SM has room for.
+constexpr bool holds_cluster(std::size_t sms, std::size_t size) { return sms >= size; }
 
 /// How many clusters of `size` such blocks an empty chip holds at once; 0 when not even one fits.
 int active_clusters(const Chip& chip, const BlockShape& shape, std::uint64_t size);

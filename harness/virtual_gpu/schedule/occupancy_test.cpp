@@ -5,6 +5,8 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "harness/error/error.h"
 #include "harness/virtual_gpu/schedule/residency.h"
 
@@ -104,16 +106,27 @@ TEST(Residency, BlocksOfOtherShapesFillWhatIsLeft) {
   EXPECT_TRUE(residency.take(small));
 }
 
-// By hand: six processing clusters of 16 SMs and two of 18.
+// As cudaOccupancyMaxActiveClusters of an H200 answered for clusters of 1 to 16 blocks.
 TEST(Occupancy, ClustersAreCountedWithinProcessingClusters) {
+  constexpr std::array kOneAnSm{132, 66, 39, 30, 22, 17, 15, 15, 9, 7, 7, 7, 7, 7, 7, 7};
+  constexpr std::array kTwoAnSm{264, 132, 79, 62, 47, 39, 32, 30, 23, 21, 16, 16, 14, 14, 14, 14};
   const Chip& chip = find_chip("h200");
-  const BlockShape one_an_sm{.threads = 128, .shared = 200 * 1024}, two_an_sm{.threads = 1024, .registers_per_thread = 32};
-  EXPECT_EQ(active_clusters(chip, one_an_sm, 2), 66);
-  EXPECT_EQ(active_clusters(chip, one_an_sm, 4), 6 * 4 + 2 * 4);
-  EXPECT_EQ(active_clusters(chip, one_an_sm, 5), 8 * 3);
-  EXPECT_EQ(active_clusters(chip, one_an_sm, 16), 8);
-  EXPECT_EQ(active_clusters(chip, two_an_sm, 16), 6 * 2 + 2 * 2);
+  for (std::size_t i = 0; i < kOneAnSm.size(); ++i) {
+    EXPECT_EQ(active_clusters(chip, {.threads = 128, .shared = 200 * 1024}, i + 1), kOneAnSm[i]) << i + 1;
+    EXPECT_EQ(active_clusters(chip, {.threads = 1024, .registers_per_thread = 32}, i + 1), kTwoAnSm[i]) << i + 1;
+  }
   EXPECT_EQ(active_clusters(chip, {.threads = 128, .shared = 300 * 1024}, 2), 0);
+}
+
+TEST(Residency, HoldsAsManyClustersAsTheOccupancySays) {
+  const Chip& chip = find_chip("h200");
+  const BlockShape shape{.threads = 1024, .registers_per_thread = 32};
+  for (const std::size_t size : {2, 3, 4, 5, 8, 9, 16}) {
+    Residency residency(chip);
+    int held = 0;
+    while (!residency.take_cluster(occupancy(chip, shape), size).empty()) ++held;
+    EXPECT_EQ(held, active_clusters(chip, shape, size)) << size;
+  }
 }
 
 TEST(Residency, TakesAllBlocksOfAClusterOrNone) {
@@ -121,13 +134,13 @@ TEST(Residency, TakesAllBlocksOfAClusterOrNone) {
   const Occupancy needs = occupancy(chip, {.threads = 128, .shared = 200 * 1024});
   Residency residency(chip);
   std::vector<std::vector<std::uint32_t>> clusters;
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 7; ++i) {
     clusters.push_back(residency.take_cluster(needs, 16));
     ASSERT_EQ(clusters.back().size(), 16u);
   }
   EXPECT_TRUE(residency.take_cluster(needs, 16).empty());
-  EXPECT_EQ(residency.take_cluster(needs, 2).size(), 2u);  // two SMs are left in each of the last two
-  EXPECT_EQ(residency.take_cluster(needs, 2).size(), 2u);
+  // Two SMs are left in each of the largest, eight in a small one, and four pairs belong to none.
+  for (int i = 0; i < 2 + 4 + 4; ++i) EXPECT_EQ(residency.take_cluster(needs, 2).size(), 2u);
   EXPECT_TRUE(residency.take_cluster(needs, 2).empty());
   for (const std::uint32_t sm : clusters[3]) residency.release(sm, needs);
   EXPECT_EQ(residency.take_cluster(needs, 16), clusters[3]);

@@ -44,6 +44,7 @@ std::vector<std::uint32_t> Residency::take_cluster(const Occupancy& needs, std::
   for (std::uint32_t tried = 0; tried < gpcs; ++tried) {
     const std::uint32_t gpc = (x_next_gpc + tried) % gpcs;
     const std::uint32_t begin = gpc == 0 ? 0 : x_gpc_ends[gpc - 1], end = x_gpc_ends[gpc];
+    if (!holds_cluster(end - begin, blocks)) continue;
     // One block an SM and round again, in a copy, since the room may not suffice.
     std::vector<Sm> sms(x_sms.begin() + begin, x_sms.begin() + end);
     std::vector<std::uint32_t> taken;
