@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr double kWantedWidth = 0.03;
-constexpr std::size_t kFewestPairs = 20, kMostPairs = 400, kWindow = 10;
+constexpr std::size_t kFewestPairs = 20, kMostPairs = 2000, kWindow = 10;
 constexpr std::uint32_t kFloorLaps = 25;
 constexpr std::chrono::milliseconds kLeastWarmUp = 300ms, kMostWarmUp = 3s, kMostMeasuring = 10s;
 constexpr double kSteady = 0.02;
@@ -61,16 +61,19 @@ bool decided(bool mine, MPI_Comm comm) {
 }
 
 SlowestLap slowest(const std::optional<timing::Lap>& lap, const timing::Referee::Times& times, MPI_Comm comm) {
-  std::int64_t go = times.go.time_since_epoch().count();
-  MPI_Bcast(&go, 1, MPI_INT64_T, 0, comm);
-  const timing::Referee::Clock::duration outside = times.done.time_since_epoch() - timing::Referee::Clock::duration(go);
+  std::int64_t of_first[] = {times.go.time_since_epoch().count(), times.enqueued ? 1 : 0};
+  MPI_Bcast(of_first, 2, MPI_INT64_T, 0, comm);
+  const auto outside = times.done.time_since_epoch() - timing::Referee::Clock::duration(of_first[0]);
   const bool seen = times.done != timing::Referee::Clock::time_point{};
   const double never = std::numeric_limits<double>::infinity();
   // Not every process that says what it took tells the truth, or a number.
   const bool plausible = lap && lap->device_ms >= 0 && lap->host_ms >= 0;
-  return {.device_ms = greatest(plausible ? lap->device_ms : never, comm),
-          .host_ms = greatest(plausible ? lap->host_ms : never, comm),
-          .outside_ms = greatest(seen ? std::chrono::duration<double, std::milli>(outside).count() : never, comm)};
+  SlowestLap slowest{
+      .device_ms = greatest(plausible ? lap->device_ms : never, comm),
+      .host_ms = greatest(plausible ? lap->host_ms : never, comm),
+      .outside_ms = greatest(seen ? std::chrono::duration<double, std::milli>(outside).count() : never, comm)};
+  if (of_first[1] == 0) slowest.device_ms = slowest.outside_ms;
+  return slowest;
 }
 
 class Measurement {
@@ -81,12 +84,12 @@ class Measurement {
     if (!measure_floor() || !warm_up()) return std::nullopt;
     const std::optional<timing::GpuState> before = timing::gpu_state(x_contest.processes_per_gpu);
     const auto start = Clock::now();
-    do {
-      if (!pair()) return std::nullopt;
-      // Resampling is not free: look now and then only.
-    } while (x_baseline.device.size() < kFewestPairs || x_baseline.device.size() % 10 != 0 ||
-             !decided(is_known() || x_baseline.device.size() >= kMostPairs || Clock::now() - start > kMostMeasuring,
-                      x_contest.comm));
+    // Resampling is not free: a look costs as much as some pairs.
+    for (std::size_t next_look = kFewestPairs;; next_look += next_look / 4) {
+      while (x_baseline.device.size() < next_look)
+        if (!pair()) return std::nullopt;
+      if (decided(is_known() || next_look >= kMostPairs || Clock::now() - start > kMostMeasuring, x_contest.comm)) break;
+    }
     return describe(before, timing::gpu_state(x_contest.processes_per_gpu));
   }
 

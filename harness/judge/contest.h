@@ -16,9 +16,10 @@
 
 namespace pkb::judge {
 
-/// A timed iteration, of the slowest rank.
+/// A timed iteration, of the slowest rank. Work that waits on the host for its own results cannot be enqueued before it
+/// starts: events around it would leave out what the host does at its end.
 struct SlowestLap {
-  double device_ms = 0;   ///< by the events of the process that ran it
+  double device_ms = 0;   ///< by the events of the process that ran it; `outside_ms` where the host is part of it
   double host_ms = 0;     ///< enqueueing it
   double outside_ms = 0;  ///< from the start to the end by the judges' clock; infinite when no end was seen
 };

@@ -55,7 +55,7 @@ TEST_F(ContestTest, ExtendsAndFlagsWhatDoesNotSettle) {
   int lap = 0;
   const auto timing = hold(contest(runner([] { return 3; }), runner([&] { return ++lap % 2 == 0 ? 2.0 : 3.0; })));
   ASSERT_TRUE(timing);
-  EXPECT_EQ(timing->at("baseline").at("samples_ms").size(), 400u);
+  EXPECT_GE(timing->at("baseline").at("samples_ms").size(), 2000u);
   EXPECT_THAT(timing->at("unstable").get<std::string>(), testing::HasSubstr("two groups"));
 }
 

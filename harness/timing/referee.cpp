@@ -39,8 +39,9 @@ Referee::Times Referee::finish() {
 void Referee::watch(const std::stop_token& stop, std::uint32_t iteration) {
   if (x_rank == 0) {
     const auto patience = Clock::now() + kEnqueueing;
+    x_times.enqueued = true;
     for (int rank = 0; rank < x_ranks; ++rank)
-      wait_for(x_line.lanes[rank].enqueued, iteration, stop, patience);
+      x_times.enqueued &= wait_for(x_line.lanes[rank].enqueued, iteration, stop, patience);
     x_line.inputs_may_come.value.store(iteration, std::memory_order_release);
     for (int rank = 0; rank < x_ranks; ++rank)
       if (!wait_for(x_line.lanes[rank].ready, iteration, stop)) return;

@@ -25,8 +25,11 @@ class Referee {
   void begin(std::uint32_t iteration);
 
   struct Times {
-    Clock::time_point go;    ///< rank 0's alone counts
-    Clock::time_point done;  ///< earliest when nobody reported
+    // Of rank 0 alone.
+    Clock::time_point go;
+    bool enqueued = false;  ///< by all ranks before the gates opened
+
+    Clock::time_point done;  ///< the epoch when nobody reported
   };
   /// After the rank's process has answered, or has died.
   Times finish();

@@ -35,6 +35,7 @@ TEST(Referee, OpensForAllWhenTheLastIsReady) {
   arrive(line->lanes[0].done, 1);
   const Referee::Times of_first = first.finish(), of_second = second.finish();
   EXPECT_GE(of_first.go, before);
+  EXPECT_TRUE(of_first.enqueued);
   EXPECT_GE(of_first.done - of_first.go, 5ms);
   EXPECT_GE(of_second.done, of_first.go);
   EXPECT_LT(of_second.done, of_first.done);
@@ -48,7 +49,7 @@ TEST(Referee, DoesNotWaitForeverForWorkThatWaitsForItself) {
   arrive(line->lanes[0].ready, 1);
   await(line->go, 1);
   arrive(line->lanes[0].done, 1);
-  referee.finish();
+  EXPECT_FALSE(referee.finish().enqueued);
 }
 
 TEST(Referee, GivesUpOnAProcessThatDied) {
