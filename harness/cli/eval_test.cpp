@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole evaluations on virtual GPUs: solutions that must be accepted, and candidates that fail in one known
-// way each.
+// Whole evaluations on virtual GPUs of candidates that fail in one known way each; solutions_test has those that must
+// be accepted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,50 +30,6 @@ nlohmann::json only_result(const TestFolder& folder) {
   if (files.size() != 1) throw std::runtime_error("not one result file but " + std::to_string(files.size()));
   return nlohmann::json::parse(std::ifstream(files.front()));
 }
-
-struct Solution {
-  const char* name;
-  const char* problem;
-  const char* file;  // under problems/
-  const char* ranks;
-  const char* dtype;
-};
-class Accepts : public testing::TestWithParam<Solution> {};
-
-TEST_P(Accepts, TheSolution) {
-  const Solution& s = GetParam();
-  const TestFolder out;
-  const Finished done = eval(s.problem, std::string(PKB_SOURCE "/problems/") + s.file, out.path(),
-                             {"--ranks", s.ranks, "--dtype", s.dtype, "--seed", "7"});
-  EXPECT_EQ(done.exit, 0) << done.output << done.errors;
-  const nlohmann::json result = only_result(out);
-  EXPECT_EQ(result.at("verdict"), "correct");
-  EXPECT_EQ(result.at("diagnoses").size(), 0u);
-  EXPECT_EQ(result.at("ranks"), std::stoi(s.ranks));
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Problems, Accepts,
-    testing::Values(Solution{"PeerLoad4", "1", "001_allreduce/solutions/peer_load.cu", "4", "bf16"},
-                    Solution{"PeerLoad2", "1", "001_allreduce/solutions/peer_load.cu", "2", "bf16"},
-                    Solution{"PeerLoadFp16", "1", "001_allreduce/solutions/peer_load.cu", "3", "fp16"},
-                    Solution{"PeerLoadFp32", "1", "001_allreduce/solutions/peer_load.cu", "3", "fp32"},
-                    Solution{"PeerLoadAlone", "1", "001_allreduce/solutions/peer_load.cu", "1", "bf16"},
-                    Solution{"TwoShot4", "allreduce", "001_allreduce/solutions/two_shot.cu", "4", "bf16"},
-                    Solution{"TwoShot3", "001", "001_allreduce/solutions/two_shot.cu", "3", "bf16"},
-                    Solution{"Multimem4", "1", "001_allreduce/solutions/multimem.cu", "4", "bf16"},
-                    Solution{"Multimem3Fp32", "1", "001_allreduce/solutions/multimem.cu", "3", "fp32"},
-                    Solution{"AllGather", "2", "002_allgather/solutions/push.cu", "4", "bf16"},
-                    Solution{"AllGather3Fp32", "2", "002_allgather/solutions/push.cu", "3", "fp32"},
-                    Solution{"ReduceScatter", "7", "007_reducescatter/solutions/pull.cu", "4", "bf16"},
-                    Solution{"ReduceScatter3", "7", "007_reducescatter/solutions/pull.cu", "3", "fp16"},
-                    Solution{"AllToAll", "8", "008_alltoall/solutions/push.cu", "4", "bf16"},
-                    Solution{"AllToAll3", "8", "008_alltoall/solutions/push.cu", "3", "bf16"},
-                    Solution{"GemmAllReduce", "13", "013_gemm_allreduce/solutions/tile_push.cu", "4", "bf16"},
-                    Solution{"GemmByCublas", "13", "013_gemm_allreduce/solutions/cublas.cu", "3", "bf16"},
-                    Solution{"GemmAllReduce3Fp32", "13", "013_gemm_allreduce/solutions/tile_push.cu", "3",
-                             "fp32"}),
-    [](const auto& test) { return test.param.name; });
 
 struct Bad {
   const char* name;

@@ -44,6 +44,24 @@ function(pkb_test name)
   endif()
 endfunction()
 
+# pkb_judged_test(name SOURCES ... LIBS ...): a test that runs `pkb` as its users do, PKB_EXECUTABLE. Its suites Virtual
+# run in CI, EachWay (the same in more ways) are `long`, Gpu need one.
+function(pkb_judged_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE pkb_options pkb_test_process nlohmann_json::nlohmann_json ${arg_LIBS}
+                        GTest::gmock GTest::gtest_main)
+  add_dependencies(${name} product)
+  target_compile_definitions(${name} PRIVATE PKB_EXECUTABLE="$<TARGET_FILE:pkb>" PKB_SOURCE="${PROJECT_SOURCE_DIR}"
+                             PKB_TEST_CACHE="${PROJECT_BINARY_DIR}/test-cache")
+  foreach(suite Virtual=slow EachWay=long Gpu=gpu)
+    string(REPLACE "=" ";" suite ${suite})
+    list(POP_FRONT suite part)
+    gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 TEST_FILTER "${part}/*"
+                         TEST_LIST ${name}_${part} PROPERTIES TIMEOUT 180 LABELS ${suite})
+  endforeach()
+endfunction()
+
 # pkb_bench(name SOURCES x_bench.cpp LIBS ...): a Google Benchmark program, where the library is installed.
 function(pkb_bench name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
