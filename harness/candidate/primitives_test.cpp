@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each primitive of <pkb/device.cuh> does what it promises, in silence; and with waits that do not wait, each of these
-// tests fails.
+// Each primitive of <pkb/device.cuh> does what it promises, in silence; and with waits that do not wait, each
+// of these tests fails.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -60,8 +60,9 @@ cli::Finished evaluate(const Primitive& primitive, const Setting& setting, const
   std::ostringstream text;
   text << std::ifstream(std::string(PKB_TESTDATA "/") + primitive.source).rdbuf();
   std::ofstream(file) << "#define " << primitive.form << '\n' << before << "#line 1\n" << text.str();
-  cli::Command command{.words = {PKB_EXECUTABLE, "eval", "allreduce", file, "--device", setting.device, "--ranks",
-                                 setting.ranks, "--trials", "3", "--seed", "7", "--json", "--out", out.path()}};
+  cli::Command command{.words = {PKB_EXECUTABLE, "eval", "allreduce", file, "--device", setting.device,
+                                 "--ranks", setting.ranks, "--trials", "3", "--seed", "7", "--json", "--out",
+                                 out.path()}};
   if (setting.schedules != nullptr)
     command.words.insert(command.words.end(), {"--schedules", setting.schedules});
   command.environment["XDG_CACHE_HOME"] = PKB_TEST_CACHE;
@@ -92,7 +93,8 @@ std::string name_of(const testing::TestParamInfo<Device::ParamType>& test) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Virtual, Device,
-                         testing::Combine(testing::ValuesIn(kPrimitives), testing::Values(Setting{"3", "3"})), name_of);
+                         testing::Combine(testing::ValuesIn(kPrimitives), testing::Values(Setting{"3", "3"})),
+                         name_of);
 INSTANTIATE_TEST_SUITE_P(EachWay, Device,
                          testing::Combine(testing::ValuesIn(kPrimitives),
                                           testing::Values(Setting{"2", "2", "virtual", "4"},

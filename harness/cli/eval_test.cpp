@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole evaluations on virtual GPUs of candidates that fail in one known way each; solutions_test has those that must
-// be accepted.
+// Whole evaluations on virtual GPUs of candidates that fail in one known way each; solutions_test has those
+// that must be accepted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every solution of every problem is accepted, without a word from the checks. Solutions are found, not listed.
+// Every solution of every problem is accepted, without a word from the checks. Solutions are found, not
+// listed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,9 +50,9 @@ class Solved : public testing::TestWithParam<std::tuple<Solution, Setting>> {};
 TEST_P(Solved, IsCorrect) {
   const auto& [solution, setting] = GetParam();
   const TestFolder out;
-  Command command{.words = {PKB_EXECUTABLE, "eval", solution.problem, solution.file, "--device", setting.device,
-                            "--ranks", setting.ranks, "--dtype", setting.dtype, "--size", setting.size, "--trials",
-                            "3", "--seed", "7", "--json", "--out", out.path()}};
+  Command command{.words = {PKB_EXECUTABLE, "eval", solution.problem, solution.file, "--device",
+                            setting.device, "--ranks", setting.ranks, "--dtype", setting.dtype, "--size",
+                            setting.size, "--trials", "3", "--seed", "7", "--json", "--out", out.path()}};
   command.environment["XDG_CACHE_HOME"] = PKB_TEST_CACHE;
   const Finished done = run(command);
   if (done.exit == 3 && std::string(setting.device) == "shared") GTEST_SKIP() << done.errors;
@@ -67,7 +68,8 @@ std::string name_of(const testing::TestParamInfo<Solved::ParamType>& test) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Virtual, Solved,
-                         testing::Combine(testing::ValuesIn(solutions()), testing::Values(Setting{"3", "3"})), name_of);
+                         testing::Combine(testing::ValuesIn(solutions()), testing::Values(Setting{"3", "3"})),
+                         name_of);
 INSTANTIATE_TEST_SUITE_P(EachWay, Solved,
                          testing::Combine(testing::ValuesIn(solutions()),
                                           testing::Values(Setting{"1", "1"}, Setting{"2Fp32", "2", "fp32"},

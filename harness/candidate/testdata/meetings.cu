@@ -84,7 +84,8 @@ void enqueue(pkb::Context& ctx, const pkb::Args& args) {
 #if defined(REDUCE) || defined(ALL_REDUCE)
   staged.multicast = nullptr;
 #endif
-  all_reduce<<<kBlocks, kThreads, 0, ctx.stream()>>>(pkb::peers_of(ctx, stage_here), staged, args.tensor.as<T>(),
+  all_reduce<<<kBlocks, kThreads, 0, ctx.stream()>>>(pkb::peers_of(ctx, stage_here), staged,
+                                                     args.tensor.as<T>(),
                                                      pkb::peers_of(ctx, args.out.as<T>()), count, signals);
 #ifdef FINISH
   add_blocks<<<static_cast<int>((count + kThreads - 1) / kThreads), kThreads, 0, ctx.stream()>>>(

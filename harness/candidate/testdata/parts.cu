@@ -14,8 +14,8 @@ pkb::Signals signals;
 __device__ float input(const T* in, std::int64_t i, std::int64_t count) {
   return i < count ? static_cast<float>(in[i]) : 0;
 }
-__device__ void add_slots(pkb::Team team, const float* slots, int ranks, std::int64_t stride, std::int64_t first, T* out,
-                          std::int64_t count) {
+__device__ void add_slots(pkb::Team team, const float* slots, int ranks, std::int64_t stride,
+                          std::int64_t first, T* out, std::int64_t count) {
   for (std::int64_t i = first + team.thread; i < min(first + kTile, count); i += team.threads) {
     float sum = 0;
     for (int r = 0; r < ranks; ++r) sum += slots[r * stride + i];
@@ -23,8 +23,8 @@ __device__ void add_slots(pkb::Team team, const float* slots, int ranks, std::in
   }
 }
 
-__global__ void all_reduce(pkb::Peers<float> slots, const T* in, pkb::Peers<T> out, std::int64_t count, int tiles,
-                           pkb::Signals signals) {
+__global__ void all_reduce(pkb::Peers<float> slots, const T* in, pkb::Peers<T> out, std::int64_t count,
+                           int tiles, pkb::Signals signals) {
   const unsigned epoch = signals.epoch();
   const std::int64_t stride = std::int64_t{tiles} * kTile;
 #ifdef SPLIT_BLOCK
@@ -44,7 +44,8 @@ __global__ void all_reduce(pkb::Peers<float> slots, const T* in, pkb::Peers<T> o
         for (int t = blockIdx.x, n = 0; t < tiles; t += gridDim.x, ++n) {
           pass[n % 2].await();
           for (int r = 0; r < slots.ranks; ++r)
-            pkb::store_async(team, slots[r] + slots.rank * stride + std::int64_t{t} * kTile, tile[n % 2], kTile);
+            pkb::store_async(team, slots[r] + slots.rank * stride + std::int64_t{t} * kTile, tile[n % 2],
+                             kTile);
           pkb::stores_read(team);
           pass[n % 2].release(t + 2 * static_cast<int>(gridDim.x) >= tiles);
           signals.signal_all(team, t);

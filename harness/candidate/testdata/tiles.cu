@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All-reduce by tiles that every rank sends to every rank, in each way that <pkb/device.cuh> offers. Where tiles are
-// added, each is sent twice by halves, into slots that are cleared again once they have been read.
+// All-reduce by tiles that every rank sends to every rank, in each way that <pkb/device.cuh> offers. Where
+// tiles are added, each is sent twice by halves, into slots that are cleared again once they have been read.
 #include <pkb/allreduce.h>
 #include <pkb/device.cuh>
 
@@ -22,8 +22,8 @@ Maps maps;
 Element* slots_here;
 pkb::Signals signals;
 
-__global__ void all_reduce(pkb::Peers<Element> slots, const __grid_constant__ Maps maps, const pkb::T* in, pkb::T* out,
-                           int count, int tiles, pkb::Signals signals) {
+__global__ void all_reduce(pkb::Peers<Element> slots, const __grid_constant__ Maps maps, const pkb::T* in,
+                           pkb::T* out, int count, int tiles, pkb::Signals signals) {
   __shared__ alignas(128) Element tile[kTile];
   const pkb::Team block = pkb::whole_block();
   const unsigned epoch = signals.epoch();
@@ -81,11 +81,12 @@ void setup(pkb::Context& ctx, const pkb::Args& args) {
   signals = pkb::Signals(ctx, tiles);
   slots_here = static_cast<Element*>(ctx.symmetric(sizeof(Element) * kTile * tiles * ranks));
   for (int r = 0; r < ranks; ++r)
-    pkb::make_tensor_map(maps.of_rank[r], ctx.peer(slots_here, r), ranks * tiles * kRows, kColumns, {kRows, kColumns});
+    pkb::make_tensor_map(maps.of_rank[r], ctx.peer(slots_here, r), ranks * tiles * kRows, kColumns,
+                         {kRows, kColumns});
 }
 
 void run(pkb::Context& ctx, const pkb::Args& args) {
-  all_reduce<<<kBlocks, kThreads, 0, ctx.stream()>>>(pkb::peers_of(ctx, slots_here), maps, args.tensor.as<pkb::T>(),
-                                                     args.out.as<pkb::T>(), static_cast<int>(args.out.numel()),
-                                                     tiles_of(args), signals);
+  all_reduce<<<kBlocks, kThreads, 0, ctx.stream()>>>(
+      pkb::peers_of(ctx, slots_here), maps, args.tensor.as<pkb::T>(), args.out.as<pkb::T>(),
+      static_cast<int>(args.out.numel()), tiles_of(args), signals);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broadcast by loads: every rank reads the root's matrix, which is complete before `run`, so that nobody waits for
-// anybody. The root's link carries W - 1 copies.
+// Broadcast by loads: every rank reads the root's matrix, which is complete before `run`, so that nobody
+// waits for anybody. The root's link carries W - 1 copies.
 #include <pkb/broadcast.h>
 #include <pkb/device.cuh>
 

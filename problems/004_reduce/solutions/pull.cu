@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduce by loads: the root reads every rank's matrix and adds, by the fabric where it can; the other ranks have
-// nothing to do, and since inputs are complete before `run`, nobody waits for anybody.
-#include <pkb/device.cuh>
+// Reduce by loads: the root reads every rank's matrix and adds, by the fabric where it can; the other ranks
+// have nothing to do, and since inputs are complete before `run`, nobody waits for anybody.
 #include <pkb/reduce.h>
+#include <pkb/device.cuh>
 
 namespace {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scatter by loads: every rank reads its block from the root, whose input is complete before `run`, so that nobody
-// waits for anybody. What leaves the root is the least there can be.
-#include <pkb/device.cuh>
+// Scatter by loads: every rank reads its block from the root, whose input is complete before `run`, so that
+// nobody waits for anybody. What leaves the root is the least there can be.
 #include <pkb/scatter.h>
+#include <pkb/device.cuh>
 
 namespace {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather by stores: every rank writes its block into the root's output. Stores need no answer, so they keep a link
-// busier than loads do, but the root must learn when all have arrived, and `finish` tells it.
-#include <pkb/device.cuh>
+// Gather by stores: every rank writes its block into the root's output. Stores need no answer, so they keep a
+// link busier than loads do, but the root must learn when all have arrived, and `finish` tells it.
 #include <pkb/gather.h>
+#include <pkb/device.cuh>
 
 namespace {
 

@@ -17,10 +17,11 @@
 ///       signals.finish();
 ///     }
 ///
-/// Order: what a team did before `signal`, `signal_all`, `barrier` or `finish` is visible behind the `wait`, `wait_all`,
-/// `barrier` or `finish` that it meets, asynchronous stores included. Nothing is promised the other way round: a buffer
-/// may be filled again only when its readers have signalled that they are done with it. Inputs of a run are complete on
-/// all ranks before it begins, and no rank begins the next before all have ended.
+/// Order: what a team did before `signal`, `signal_all`, `barrier` or `finish` is visible behind the `wait`,
+/// `wait_all`, `barrier` or `finish` that it meets, asynchronous stores included. Nothing is promised the
+/// other way round: a buffer may be filled again only when its readers have signalled that they are done with
+/// it. Inputs of a run are complete on all ranks before it begins, and no rank begins the next before all
+/// have ended.
 #pragma once
 
 #include <pkb/device/peers.cuh>

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A matrix product for Hopper (sm_90a) to build on: C = A B for row-major A (m x k) and B (k x n) of __nv_bfloat16,
-/// __half or float, summed in fp32. What becomes of the sums is the caller's: they arrive tile by tile in registers.
+/// A matrix product for Hopper (sm_90a) to build on: C = A B for row-major A (m x k) and B (k x n) of
+/// __nv_bfloat16,
+/// __half or float, summed in fp32. What becomes of the sums is the caller's: they arrive tile by tile in
+/// registers.
 ///
 ///     __global__ void __launch_bounds__(pkb::gemm::kThreads, 1)
 ///     product(const __grid_constant__ pkb::gemm::Problem<T> problem, T* c) {
 ///       pkb::gemm::multiply<4>(problem, pkb::this_block(), [&](const pkb::gemm::HalfTile& half) {
-///         half.each([&](int row, int column, float x, float y) { pkb::gemm::put(c, problem.m, problem.n, row, column, x, y); });
+///         half.each([&](int row, int column, float x, float y) { pkb::gemm::put(c, problem.m, problem.n,
+///         row, column, x, y); });
 ///       });
 ///     }
 ///     product<<<blocks, pkb::gemm::kThreads, pkb::gemm::shared_bytes(4), stream>>>(problem, c);
 ///
 /// after pkb::gemm::allow_shared(product, pkb::gemm::shared_bytes(4)).
 ///
-/// How it works: one block per SM computes tiles of 128 x 256, one after another. Warps of the first warpgroup keep a
-/// ring of stages full, by tensor maps where the matrices have rows of a multiple of 16 bytes and by threads otherwise; two
-/// more warpgroups take 64 rows each and multiply with `wgmma`, and so the loads of the next tile run while the sums of
-/// this one are stored. float is multiplied by threads, in full precision.
+/// How it works: one block per SM computes tiles of 128 x 256, one after another. Warps of the first
+/// warpgroup keep a ring of stages full, by tensor maps where the matrices have rows of a multiple of 16
+/// bytes and by threads otherwise; two more warpgroups take 64 rows each and multiply with `wgmma`, and so
+/// the loads of the next tile run while the sums of this one are stored. float is multiplied by threads, in
+/// full precision.
 #pragma once
 
 #include <pkb/device.cuh>
@@ -60,11 +64,13 @@ struct Problem {
 
   __host__ __device__ int tile_rows() const { return (m + kRows - 1) / kRows; }
   __host__ __device__ int tiles() const { return tile_rows() * ((n + kColumns - 1) / kColumns); }
-  /// Tiles that are computed at the same time share rows of A and columns of B, so that the L2 cache serves them.
+  /// Tiles that are computed at the same time share rows of A and columns of B, so that the L2 cache serves
+  /// them.
   __device__ Place place(int tile) const {
     constexpr int kTogether = 16;  // rows of tiles
     const int columns = (n + kColumns - 1) / kColumns, group = tile / (kTogether * columns);
-    const int rows = min(kTogether, tile_rows() - group * kTogether), within = tile - group * kTogether * columns;
+    const int rows = min(kTogether, tile_rows() - group * kTogether),
+              within = tile - group * kTogether * columns;
     return {(group * kTogether + within % rows) * kRows, within / rows * kColumns};
   }
 };
@@ -77,8 +83,8 @@ struct HalfTile {
   int half;     ///< which half of it
   Place place;  ///< its first element in C
 
-  /// Calls f(row, column, x, y) for what this thread holds: x is C's element there, y the next one in the row. They may
-  /// lie outside C.
+  /// Calls f(row, column, x, y) for what this thread holds: x is C's element there, y the next one in the
+  /// row. They may lie outside C.
   template <class F>
   __device__ void each(F&& f) const {
     const int row = place.row + team.thread / 32 * 16 + team.thread % 32 / 4;
@@ -104,7 +110,8 @@ __device__ void put(U* c, int m, int n, int row, int column, float x, float y) {
   }
 }
 
-/// Dynamic shared memory for a ring of so many stages, and `more` bytes of the caller's, which `own_shared` finds.
+/// Dynamic shared memory for a ring of so many stages, and `more` bytes of the caller's, which `own_shared`
+/// finds.
 constexpr int shared_bytes(int stages, int more = 0) { return 1024 + stages * kBytesStage + more; }
 
 __device__ inline char* aligned_shared() {
@@ -131,7 +138,8 @@ inline int blocks_for(int tiles) {
 
 /// Fills stage after stage for the tiles of `part`.
 template <int kStages, class U>
-__device__ void produce(const Problem<U>& problem, Part part, Team team, std::uint64_t* full, std::uint64_t* empty) {
+__device__ void produce(const Problem<U>& problem, Part part, Team team, std::uint64_t* full,
+                        std::uint64_t* empty) {
   const int steps = (problem.k + kDepth<U> - 1) / kDepth<U>;
   const unsigned mapped = (problem.mapped_a ? kBytesA : 0) + (problem.mapped_b ? kBytesStage - kBytesA : 0);
   const bool by_threads = !problem.mapped_a || !problem.mapped_b;
@@ -143,18 +151,20 @@ __device__ void produce(const Problem<U>& problem, Part part, Team team, std::ui
       const int stage = n % kStages, k0 = step * kDepth<U>;
       char* const a = aligned_shared() + stage * kBytesStage;
       wait(&empty[stage], (n / kStages + 1) % 2);
-      if (!problem.mapped_a) load_box_by_threads(team, problem.a, place.row, k0, problem.m, problem.k, kRows, a);
+      if (!problem.mapped_a)
+        load_box_by_threads(team, problem.a, place.row, k0, problem.m, problem.k, kRows, a);
       if (!problem.mapped_b)
         for (int i = 0; i < kColumns / kDepth<U>; ++i)
-          load_box_by_threads(team, problem.b, k0, place.column + i * kDepth<U>, problem.k, problem.n, kDepth<U>,
-                              a + kBytesA + i * kBoxBytes);
+          load_box_by_threads(team, problem.b, k0, place.column + i * kDepth<U>, problem.k, problem.n,
+                              kDepth<U>, a + kBytesA + i * kBoxBytes);
       if (by_threads) tile::show_to_copies(team);
       if (team.thread != 0) continue;
       arrive_and_expect(&full[stage], mapped);
       if (problem.mapped_a) load_box(problem.map_a, place.row, k0, a, &full[stage]);
       if (problem.mapped_b)
         for (int i = 0; i < kColumns / kDepth<U>; ++i)
-          load_box(problem.map_b, k0, place.column + i * kDepth<U>, a + kBytesA + i * kBoxBytes, &full[stage]);
+          load_box(problem.map_b, k0, place.column + i * kDepth<U>, a + kBytesA + i * kBoxBytes,
+                   &full[stage]);
     }
   }
 }
@@ -172,7 +182,8 @@ __device__ void start_product(Sums& sums, const char* a, const char* b, bool add
 template <>
 __device__ inline void start_product<float>(Sums& sums, const char* a, const char* b, bool adds) {
   const auto at = [](const char* box, int row, int column) {
-    return *reinterpret_cast<const float*>(box + row * kRowBytes + (column / 4 ^ row % 8) * 16 + column % 4 * 4);
+    return *reinterpret_cast<const float*>(box + row * kRowBytes + (column / 4 ^ row % 8) * 16 +
+                                           column % 4 * 4);
   };
   const int thread = threadIdx.x % kGroup, row = thread / 32 * 16 + thread % 32 / 4;
   for (int k = 0; k < kDepth<float>; ++k) {
@@ -180,7 +191,8 @@ __device__ inline void start_product<float>(Sums& sums, const char* a, const cha
 #pragma unroll
     for (int i = 0; i < 128; ++i) {
       const int column = i / 4 * 8 + thread % 4 * 2 + i % 2;
-      const float right = at(b + column / kDepth<float> * kDepth<float> * kRowBytes, k, column % kDepth<float>);
+      const float right =
+          at(b + column / kDepth<float> * kDepth<float> * kRowBytes, k, column % kDepth<float>);
       sums[i] = fmaf(left[i / 2 % 2], right, adds || k > 0 ? sums[i] : 0);
     }
   }
@@ -216,11 +228,12 @@ struct Nothing {
   __device__ void operator()(Team) const {}
 };
 
-/// By a whole block of kThreads threads: computes the tiles part.index, part.index + part.count, ... and calls
-/// epilogue(half_tile) for each half of each. `communicate`, if given, is called beside it by a team of 96 threads. All
-/// threads meet behind it. Takes the named barriers 1 to 4.
+/// By a whole block of kThreads threads: computes the tiles part.index, part.index + part.count, ... and
+/// calls epilogue(half_tile) for each half of each. `communicate`, if given, is called beside it by a team of
+/// 96 threads. All threads meet behind it. Takes the named barriers 1 to 4.
 template <int kStages, class U, class Epilogue, class Communicate = Nothing>
-__device__ void multiply(const Problem<U>& problem, Part part, Epilogue&& epilogue, Communicate&& communicate = {}) {
+__device__ void multiply(const Problem<U>& problem, Part part, Epilogue&& epilogue,
+                         Communicate&& communicate = {}) {
   __shared__ std::uint64_t full[kStages], empty[kStages];
   const int thread = threadIdx.x, group = thread / kGroup;
   if (thread == 0) {
@@ -231,7 +244,8 @@ __device__ void multiply(const Problem<U>& problem, Part part, Epilogue&& epilog
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
   __syncthreads();
-  // Sums take 128 registers of a thread; loading takes few. Each group gives back what it took, for what follows.
+  // Sums take 128 registers of a thread; loading takes few. Each group gives back what it took, for what
+  // follows.
   if (group == 0) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
     if constexpr (std::is_same_v<std::remove_cvref_t<Communicate>, Nothing>) {
@@ -246,7 +260,8 @@ __device__ void multiply(const Problem<U>& problem, Part part, Epilogue&& epilog
     asm volatile("setmaxnreg.inc.sync.aligned.u32 168;");
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");
-    consume<kStages>(problem, part, Team{thread % kGroup, kGroup, 2 + group}, group - 1, full, empty, epilogue);
+    consume<kStages>(problem, part, Team{thread % kGroup, kGroup, 2 + group}, group - 1, full, empty,
+                     epilogue);
     asm volatile("setmaxnreg.dec.sync.aligned.u32 168;");
   }
   __syncthreads();

@@ -17,21 +17,25 @@ __device__ inline unsigned load_acquire(const unsigned* word) {
   return value;
 }
 
-/// Counts the blocks of this GPU: 0, 1, ... `last`, and then from 0 again. The one that gets `last` has seen what the
-/// others did before.
+/// Counts the blocks of this GPU: 0, 1, ... `last`, and then from 0 again. The one that gets `last` has seen
+/// what the others did before.
 __device__ inline unsigned count_up_to(unsigned* word, unsigned last) {
   unsigned before;
-  asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(word), "r"(last) : "memory");
+  asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(word), "r"(last)
+               : "memory");
   return before;
 }
 
-/// Returns when `word` has counted to `target`. The difference is taken with sign, so a peer that is already further,
-/// or a count that has passed 2^32, does not hold it up.
+/// Returns when `word` has counted to `target`. The difference is taken with sign, so a peer that is already
+/// further, or a count that has passed 2^32, does not hold it up.
 __device__ inline void wait_until(const unsigned* word, unsigned target) {
   while (static_cast<int>(load_acquire(word) - target) < 0) __nanosleep(20);
 }
 
-/// Orders this thread's accesses to shared memory before asynchronous copies that start behind a barrier of the block.
+/// Orders this thread's accesses to shared memory before asynchronous copies that start behind a barrier of
+/// the block.
 __device__ inline void fence_shared_for_copies() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

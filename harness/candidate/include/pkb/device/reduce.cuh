@@ -6,10 +6,11 @@
 
 #include <type_traits>
 
-// Sums over the ranks' copies of a symmetric tensor of float, __half or __nv_bfloat16. Every element is summed in
-// fp32 and rounded once; by loads from all peers in the order of ranks, or by the fabric where the tensors have a
-// multicast address. Both forms want inputs that are complete on every rank: those of a run are; buffers are behind a
-// `barrier` or `wait_all`. Work is shared by the teams of `part`, which make no further call to agree.
+// Sums over the ranks' copies of a symmetric tensor of float, __half or __nv_bfloat16. Every element is
+// summed in fp32 and rounded once; by loads from all peers in the order of ranks, or by the fabric where the
+// tensors have a multicast address. Both forms want inputs that are complete on every rank: those of a run
+// are; buffers are behind a `barrier` or `wait_all`. Work is shared by the teams of `part`, which make no
+// further call to agree.
 namespace pkb {
 
 /// Elements begin to end - 1.
@@ -79,18 +80,19 @@ template <class U>
 __device__ void to_all_by_fabric(U* to, const Vector<U>& value) {
   uint4 v;
   memcpy(&v, &value, sizeof v);
-  asm volatile("multimem.st.relaxed.sys.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z),
-               "r"(v.w)
+  asm volatile("multimem.st.relaxed.sys.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y),
+               "r"(v.z), "r"(v.w)
                : "memory");
 }
 
-// The multicast address and the ordinary ones are two addresses of one memory; this orders accesses through one
-// before those through the other (PTX ISA, proxies).
+// The multicast address and the ordinary ones are two addresses of one memory; this orders accesses through
+// one before those through the other (PTX ISA, proxies).
 __device__ inline void fence_aliases() { asm volatile("fence.proxy.alias;" ::: "memory"); }
 
 /// Calls vector(i) for whole 16 bytes at i, and element(i) for what is left.
 template <class U, class OfVector, class OfElement>
-__device__ void each(Team team, Part part, const U* base, Range range, OfVector&& vector, OfElement&& element) {
+__device__ void each(Team team, Part part, const U* base, Range range, OfVector&& vector,
+                     OfElement&& element) {
   constexpr int kWidth = Vector<U>::kWidth;
   const std::int64_t first = std::int64_t{part.index} * team.threads + team.thread;
   const std::int64_t stride = std::int64_t{part.count} * team.threads;
@@ -117,10 +119,11 @@ __device__ void reduce(Team team, Part part, const Peers<const U>& from, Range r
 }
 
 /// to[i] on every rank = the sum of every rank's from[i]. Each rank calls it with a range of its own,
-/// share_of(count, {rank, ranks}), and signals afterwards: the sums of one rank are complete on all when they have seen
-/// its signal. All ranks get the same bits.
+/// share_of(count, {rank, ranks}), and signals afterwards: the sums of one rank are complete on all when they
+/// have seen its signal. All ranks get the same bits.
 template <class U>
-__device__ void all_reduce(Team team, Part part, const Peers<const U>& from, const Peers<U>& to, Range range) {
+__device__ void all_reduce(Team team, Part part, const Peers<const U>& from, const Peers<U>& to,
+                           Range range) {
   const bool by_fabric = from.multicast != nullptr && to.multicast != nullptr;
   if (by_fabric) sum::fence_aliases();
   sum::each(
@@ -128,7 +131,8 @@ __device__ void all_reduce(Team team, Part part, const Peers<const U>& from, con
       [&](std::int64_t i) {
         if (by_fabric) return sum::to_all_by_fabric(to.multicast + i, sum::by_fabric(from.multicast + i));
         const sum::Vector<U> total = sum::of_vector(from, i);
-        for (int step = 1; step <= to.ranks; ++step)  // each rank begins with another peer, so that no link is crowded
+        for (int step = 1; step <= to.ranks;
+             ++step)  // each rank begins with another peer, so that no link is crowded
           *reinterpret_cast<sum::Vector<U>*>(to[(to.rank + step) % to.ranks] + i) = total;
       },
       [&](std::int64_t i) {

@@ -5,11 +5,12 @@
 
 namespace pkb {
 
-/// Threads of one block that work together: all of them, or whole warps. Functions that take a team are called by all
-/// of its threads.
+/// Threads of one block that work together: all of them, or whole warps. Functions that take a team are
+/// called by all of its threads.
 struct Team {
-  int thread = 0, threads = 0;  ///< of this thread; how many there are, a multiple of 32 unless it is the whole block
-  int barrier = 0;              ///< the block's named barrier that the team uses, 0 to 15; 0 is __syncthreads()'
+  int thread = 0,
+      threads = 0;  ///< of this thread; how many there are, a multiple of 32 unless it is the whole block
+  int barrier = 0;  ///< the block's named barrier that the team uses, 0 to 15; 0 is __syncthreads()'
 
   /// Everything before it, by any thread of the team, happens before everything after it.
   __device__ void sync() const {
@@ -20,7 +21,9 @@ struct Team {
   }
 };
 
-__device__ inline Team whole_block() { return {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), 0}; }
+__device__ inline Team whole_block() {
+  return {static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), 0};
+}
 
 /// Part `index` of `count` equal ones: of blocks, for example.
 struct Part {
@@ -29,10 +32,10 @@ struct Part {
 
 __device__ inline Part this_block() { return {static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x)}; }
 
-/// Splits a one-dimensional block by warps (intra-SM): its first `kCompute` threads call compute(team), the others
-/// communicate(team), and all meet behind it. Both share the block's shared memory, so a tile goes from one part to the
-/// other by a `HandOver` and without leaving the SM; both also share its registers and issue slots.
-/// Named barriers 1 and 2 are taken.
+/// Splits a one-dimensional block by warps (intra-SM): its first `kCompute` threads call compute(team), the
+/// others communicate(team), and all meet behind it. Both share the block's shared memory, so a tile goes
+/// from one part to the other by a `HandOver` and without leaving the SM; both also share its registers and
+/// issue slots. Named barriers 1 and 2 are taken.
 template <int kCompute, class Compute, class Communicate>
 __device__ void split_block(Compute&& compute, Communicate&& communicate) {
   static_assert(kCompute % 32 == 0, "a part consists of whole warps");
@@ -44,10 +47,10 @@ __device__ void split_block(Compute&& compute, Communicate&& communicate) {
   __syncthreads();
 }
 
-/// Splits a one-dimensional grid by blocks (inter-SM): its first `communicating` blocks call communicate(part), the
-/// others compute(part). The communicating blocks come first and so are resident from the start: they may wait for the
-/// others, here and on other ranks, though not all of those are resident at once. What compute hands over goes through
-/// global memory and `Signals`.
+/// Splits a one-dimensional grid by blocks (inter-SM): its first `communicating` blocks call
+/// communicate(part), the others compute(part). The communicating blocks come first and so are resident from
+/// the start: they may wait for the others, here and on other ranks, though not all of those are resident at
+/// once. What compute hands over goes through global memory and `Signals`.
 template <class Compute, class Communicate>
 __device__ void split_grid(int communicating, Compute&& compute, Communicate&& communicate) {
   const int block = blockIdx.x, blocks = gridDim.x;
@@ -57,9 +60,10 @@ __device__ void split_grid(int communicating, Compute&& compute, Communicate&& c
     compute(Part{block - communicating, blocks - communicating});
 }
 
-/// One buffer in shared memory that a team of a block fills and another empties, in turns; for more buffers take more
-/// of these. In each turn the producer calls acquire, fills and calls publish; the consumer calls await, empties and
-/// calls release, after `stores_read` where it empties by `store_async`. Takes named barriers `first` and `first + 1`.
+/// One buffer in shared memory that a team of a block fills and another empties, in turns; for more buffers
+/// take more of these. In each turn the producer calls acquire, fills and calls publish; the consumer calls
+/// await, empties and calls release, after `stores_read` where it empties by `store_async`. Takes named
+/// barriers `first` and `first + 1`.
 struct HandOver {
   int first = 3;    ///< named barrier, 3 to 14
   int threads = 0;  ///< of both teams together

@@ -10,11 +10,13 @@
 
 #include <cstdint>
 
-// Tiles to a peer: from shared or local global memory to any rank's, stored or added. All of them are complete for
-// others when the team has signalled and the others have waited (signals.cuh). Elements are float, __half or
+// Tiles to a peer: from shared or local global memory to any rank's, stored or added. All of them are
+// complete for others when the team has signalled and the others have waited (signals.cuh). Elements are
+// float, __half or
 // __nv_bfloat16; `store` takes any type of 1, 2, 4, 8 or 16 bytes.
 //
-// What is added to from several ranks must be cleared before the first of them adds: clear it, let a barrier pass, add.
+// What is added to from several ranks must be cleared before the first of them adds: clear it, let a barrier
+// pass, add.
 namespace pkb {
 
 /// Rows of elements, `pitch` elements from one to the next.
@@ -49,40 +51,44 @@ __device__ std::int64_t store_units(Team team, char* to, const char* from, std::
 __device__ inline unsigned bits_of(__nv_bfloat16 a, __nv_bfloat16 b) {
   return __bfloat16_as_ushort(a) | unsigned{__bfloat16_as_ushort(b)} << 16;
 }
-__device__ inline unsigned bits_of(__half a, __half b) { return __half_as_ushort(a) | unsigned{__half_as_ushort(b)} << 16; }
+__device__ inline unsigned bits_of(__half a, __half b) {
+  return __half_as_ushort(a) | unsigned{__half_as_ushort(b)} << 16;
+}
 
 // 16 bytes, or one element.
 __device__ inline void add_vector(float* to, uint4 v) {
-  asm volatile("red.relaxed.sys.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z),
-               "r"(v.w)
+  asm volatile("red.relaxed.sys.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y),
+               "r"(v.z), "r"(v.w)
                : "memory");
 }
 __device__ inline void add_vector(__half* to, uint4 v) {
-  asm volatile("red.relaxed.sys.global.add.noftz.v4.f16x2 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y),
-               "r"(v.z), "r"(v.w)
+  asm volatile("red.relaxed.sys.global.add.noftz.v4.f16x2 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x),
+               "r"(v.y), "r"(v.z), "r"(v.w)
                : "memory");
 }
 __device__ inline void add_vector(__nv_bfloat16* to, uint4 v) {
-  asm volatile("red.relaxed.sys.global.add.noftz.v4.bf16x2 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y),
-               "r"(v.z), "r"(v.w)
+  asm volatile("red.relaxed.sys.global.add.noftz.v4.bf16x2 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x),
+               "r"(v.y), "r"(v.z), "r"(v.w)
                : "memory");
 }
 __device__ inline void add_element(float* to, float v) {
   asm volatile("red.relaxed.sys.global.add.f32 [%0], %1;" ::"l"(to), "f"(v) : "memory");
 }
 __device__ inline void add_element(__half* to, __half v) {
-  asm volatile("red.relaxed.sys.global.add.noftz.f16 [%0], %1;" ::"l"(to), "h"(__half_as_ushort(v)) : "memory");
+  asm volatile("red.relaxed.sys.global.add.noftz.f16 [%0], %1;" ::"l"(to), "h"(__half_as_ushort(v))
+               : "memory");
 }
 __device__ inline void add_element(__nv_bfloat16* to, __nv_bfloat16 v) {
-  asm volatile("red.relaxed.sys.global.add.noftz.bf16 [%0], %1;" ::"l"(to), "h"(__bfloat16_as_ushort(v)) : "memory");
+  asm volatile("red.relaxed.sys.global.add.noftz.bf16 [%0], %1;" ::"l"(to), "h"(__bfloat16_as_ushort(v))
+               : "memory");
 }
 
 __device__ inline unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 __device__ inline void start_store(void* to, const void* from, unsigned bytes) {
-  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(shared_address(from)),
-               "r"(bytes)
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),
+               "r"(shared_address(from)), "r"(bytes)
                : "memory");
 }
 __device__ inline void start_add(float* to, const float* from, unsigned bytes) {
@@ -110,7 +116,8 @@ __device__ inline void show_to_copies(Team team) {
 
 }  // namespace tile
 
-// Plain forms: every thread of the team stores or adds its share, in the widest accesses that both addresses allow.
+// Plain forms: every thread of the team stores or adds its share, in the widest accesses that both addresses
+// allow.
 
 template <class U>
 __device__ void store(Team team, U* to, const U* from, std::int64_t count) {
@@ -126,23 +133,25 @@ __device__ void store(Team team, Tile<U> to, Tile<const U> from) {
   for (int i = 0; i < to.rows; ++i) store(team, to.row(i), from.row(i), to.columns);
 }
 
-/// Each element is added by one relaxed atomic operation of system scope: several ranks may add to it at once.
+/// Each element is added by one relaxed atomic operation of system scope: several ranks may add to it at
+/// once.
 template <class U>
 __device__ void add(Team team, U* to, const U* from, std::int64_t count) {
   constexpr int kWidth = 16 / sizeof(U);
   const std::int64_t vectors = tile::aligned(to, from, 16) ? count / kWidth : 0;
   for (std::int64_t i = team.thread; i < vectors; i += team.threads)
     tile::add_vector(to + i * kWidth, reinterpret_cast<const uint4*>(from)[i]);
-  for (std::int64_t i = vectors * kWidth + team.thread; i < count; i += team.threads) tile::add_element(to + i, from[i]);
+  for (std::int64_t i = vectors * kWidth + team.thread; i < count; i += team.threads)
+    tile::add_element(to + i, from[i]);
 }
 template <class U>
 __device__ void add(Team team, Tile<U> to, Tile<const U> from) {
   for (int i = 0; i < to.rows; ++i) add(team, to.row(i), from.row(i), to.columns);
 }
 
-// Asynchronous forms: `from` lies in shared memory and was written by the team, or handed to it by `HandOver`. The copy
-// engine of the SM (TMA) moves it while the team goes on; `stores_read` says when `from` may be filled again. Rows
-// whose address or length is no multiple of 16 bytes fall back to the plain form.
+// Asynchronous forms: `from` lies in shared memory and was written by the team, or handed to it by
+// `HandOver`. The copy engine of the SM (TMA) moves it while the team goes on; `stores_read` says when `from`
+// may be filled again. Rows whose address or length is no multiple of 16 bytes fall back to the plain form.
 
 template <class U>
 __device__ void store_async(Team team, Tile<U> to, Tile<const U> from) {
@@ -164,8 +173,8 @@ __device__ void store_async(Team team, U* to, const U* from, int count) {
   store_async(team, Tile<U>{to, 1, count, count}, Tile<const U>{from, 1, count, count});
 }
 
-/// PTX promises that the additions of one copy are atomic towards those of the same GPU. Where ranks add to the same
-/// element at the same time, use `add`, or give each rank an element of its own.
+/// PTX promises that the additions of one copy are atomic towards those of the same GPU. Where ranks add to
+/// the same element at the same time, use `add`, or give each rank an element of its own.
 template <class U>
 __device__ void add_async(Team team, Tile<U> to, Tile<const U> from) {
   tile::show_to_copies(team);
@@ -186,8 +195,8 @@ __device__ void add_async(Team team, U* to, const U* from, int count) {
   add_async(team, Tile<U>{to, 1, count, count}, Tile<const U>{from, 1, count, count});
 }
 
-// The same through a tensor map of the peer's matrix (tensor_map.cuh): `from` is one box, 128-byte aligned and packed.
-// What of the box lies outside the matrix is left out, so edges need no care.
+// The same through a tensor map of the peer's matrix (tensor_map.cuh): `from` is one box, 128-byte aligned
+// and packed. What of the box lies outside the matrix is left out, so edges need no care.
 
 __device__ inline void store_async(Team team, const TensorMap& to, int row, int column, const void* from) {
   tile::show_to_copies(team);
@@ -201,14 +210,16 @@ __device__ inline void store_async(Team team, const TensorMap& to, int row, int 
 __device__ inline void add_async(Team team, const TensorMap& to, int row, int column, const void* from) {
   tile::show_to_copies(team);
   if (team.thread != 0) return;
-  asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&to),
-               "r"(column), "r"(row), "r"(tile::shared_address(from))
-               : "memory");
+  asm volatile(
+      "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(
+          &to),
+      "r"(column), "r"(row), "r"(tile::shared_address(from))
+      : "memory");
   tile::commit();
 }
 
-/// What the team's asynchronous stores take from shared memory has been read, and may be overwritten. That they have
-/// arrived is another matter: signals see to that.
+/// What the team's asynchronous stores take from shared memory has been read, and may be overwritten. That
+/// they have arrived is another matter: signals see to that.
 __device__ inline void stores_read(Team team) {
   asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
   team.sync();
