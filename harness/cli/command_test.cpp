@@ -53,6 +53,13 @@ TEST(Roofline, GivesEachTermAndWhatLimits) {
   EXPECT_EQ(json.at("instances").at(0).at("roofline").at("limit"), "compute");
 }
 
+TEST(Calibrate, NeedsAGpu) {
+  const Finished done =
+      run({.words = {PKB_EXECUTABLE, "calibrate"}, .environment = {{"CUDA_VISIBLE_DEVICES", ""}}});
+  EXPECT_EQ(done.exit, 3);
+  EXPECT_THAT(done.errors, AllOf(StartsWith("pkb: calibrate: "), HasSubstr("run it on a machine with a GPU")));
+}
+
 TEST(Doctor, SaysThatThisMachineWorks) {
   const Finished done = pkb({"doctor", "--json"});
   EXPECT_EQ(done.exit, 0) << done.output;
@@ -140,6 +147,7 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{"UnknownOption", {"eval", "1", kSolution, "--fast"}, 2, "--fast"},
         Misuse{"UnknownHardware", {"roofline", "1", "--hardware", "h300"}, 2, "\"h300\" is not in the table; known are a100"},
         Misuse{"NoSuchCalibration", {"roofline", "1", "--hardware", "none.json"}, 2, "none.json: no such file"},
+        Misuse{"PlotOfAnotherFile", {"calibrate", "--plot", kSolution}, 2, "peer_load.cu: line 1"},
         Misuse{"NoCommand", {"frobnicate"}, 2, "frobnicate: no such command; choose one of list, show"},
         Misuse{"OutInsideAFile",
                {"eval", "1", kSolution, "--device", "virtual", "--out", kSolution + "/x"},

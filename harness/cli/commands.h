@@ -16,5 +16,6 @@ void add_baseline(CLI::App& pkb, Exit& exit);
 void add_export(CLI::App& pkb);
 void add_doctor(CLI::App& pkb, Exit& exit);
 void add_roofline(CLI::App& pkb);
+void add_calibrate(CLI::App& pkb);
 
 }  // namespace pkb::cli

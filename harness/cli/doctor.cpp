@@ -71,7 +71,8 @@ Exit examine(bool json) {
   const Installation here = installation();
   std::vector<Finding> findings = {compiler(), program("g++", "nvcc needs it", "g++", true),
                                    program("mpirun", "it starts the judges", "openmpi-bin", true), sandbox(),
-                                   program("ccache", "builds of pkb are faster with it", "ccache", false)};
+                                   program("ccache", "builds of pkb are faster with it", "ccache", false),
+                                   program("gnuplot", "calibrate draws with it", "gnuplot-nox", false)};
   findings.push_back({"processor", true, true, fmt::format("{} cores", std::thread::hardware_concurrency())});
   for (Finding& each : gpus()) findings.push_back(std::move(each));
 

@@ -66,6 +66,7 @@ int main(int argc, char** argv) {
   pkb::cli::add_export(pkb);
   pkb::cli::add_doctor(pkb, exit);
   pkb::cli::add_roofline(pkb);
+  pkb::cli::add_calibrate(pkb);
 
   try {
     if (argc > 1) require_known_command(pkb, argv[1]);

@@ -136,9 +136,14 @@ const Hardware* hardware_of(std::string_view device) {
   return nullptr;
 }
 
+JsonFile read_calibration(const std::filesystem::path& file) {
+  JsonFile calibration = problem::read_json(file);
+  calibration_schema().validate(calibration);
+  return calibration;
+}
+
 Hardware load_calibrated(const std::filesystem::path& calibration) {
-  const JsonFile file = problem::read_json(calibration);
-  calibration_schema().validate(file);
+  const JsonFile file = read_calibration(calibration);
   const auto device = file.json.at("gpus").at(0).at("name").get<std::string>();
   const Hardware* const known = hardware_of(device);
   if (known == nullptr)

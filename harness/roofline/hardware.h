@@ -58,6 +58,9 @@ const Hardware& find_hardware(std::string_view name);
 /// The one that the driver calls `device`, for example "NVIDIA H200"; null where the table has none.
 const Hardware* hardware_of(std::string_view device);
 
+/// A file that `pkb calibrate` wrote. @throws InputError when it is none
+problem::JsonFile read_calibration(const std::filesystem::path& file);
+
 /// The hardware on which a calibration ran, with the rates that it measured.
 /// @throws InputError when the file is no calibration, or one of a GPU that the table lacks
 Hardware load_calibrated(const std::filesystem::path& calibration);

@@ -116,8 +116,9 @@ class Calibration : public testing::Test {
 };
 
 TEST_F(Calibration, OverridesWhatItMeasured) {
-  const Hardware hardware = load(R"({"schema": "pkb-calibration-1", "gpus": [{"name": "NVIDIA H200"}],
-      "peaks": {"gemm": {"bf16": {"median": 750}}, "memory_gb_s": {"median": 4200, "low": 4190}}})");
+  const Hardware hardware = load(R"({"schema": "pkb-calibration-1", "gpus": [{"name": "NVIDIA H200"}], "loopback": true,
+      "peaks": {"gemm": {"bf16": {"median": 750}}, "memory_gb_s": {"median": 4200, "low": 4190}},
+      "transfers": {"by_size": [], "by_sms": []}})");
   EXPECT_EQ(hardware.name, "h200");
   EXPECT_DOUBLE_EQ(hardware.rates().peaks.bf16, 750e12);
   EXPECT_DOUBLE_EQ(hardware.rates().memory, 4.2e12);
@@ -127,11 +128,12 @@ TEST_F(Calibration, OverridesWhatItMeasured) {
 }
 
 TEST_F(Calibration, OfAnUnknownGpuOrOfAnotherKindIsRefused) {
-  EXPECT_THAT(refusal(R"({"schema": "pkb-calibration-1", "gpus": [{"name": "NVIDIA X1"}],
-      "peaks": {"gemm": {}, "memory_gb_s": {"median": 1}}})"),
+  EXPECT_THAT(refusal(R"({"schema": "pkb-calibration-1", "gpus": [{"name": "NVIDIA X1"}], "loopback": true,
+      "peaks": {"gemm": {}, "memory_gb_s": {"median": 1}}, "transfers": {"by_size": [], "by_sms": []}})"),
               HasSubstr("gpus[0].name: the table has no \"NVIDIA X1\""));
   EXPECT_THAT(refusal(R"({"schema": 1})"), HasSubstr("does not fit"));
-  EXPECT_THAT(refusal(R"({"schema": "pkb-calibration-1", "gpus": [{"name": "NVIDIA H200"}]})"),
+  EXPECT_THAT(refusal(R"({"schema": "pkb-calibration-1", "gpus": [{"name": "NVIDIA H200"}], "loopback": true,
+      "transfers": {"by_size": [], "by_sms": []}})"),
               HasSubstr("\"peaks\" is missing"));
 }
 
