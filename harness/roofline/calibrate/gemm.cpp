@@ -68,10 +68,6 @@ class Product {
     const cublasOperation_t transposed = CUBLAS_OP_T;
     check(cublasLtMatmulDescSetAttribute(x_operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed),
           "cublasLtMatmulDescSetAttribute");
-    // What wgmma does by itself; without it sums of fp8 products are taken out of the tensor cores now and then.
-    const std::int8_t fast_sums = format.operand == Operand::fp8 ? 1 : 0;
-    check(cublasLtMatmulDescSetAttribute(x_operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast_sums, sizeof fast_sums),
-          "cublasLtMatmulDescSetAttribute");
     for (auto [layout, type] : {std::pair{&x_in, format.in}, std::pair{&x_out, format.out}})
       check(cublasLtMatrixLayoutCreate(layout, type, extent(), extent(), format.extent), "cublasLtMatrixLayoutCreate");
   }

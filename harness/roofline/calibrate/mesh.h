@@ -50,7 +50,8 @@ class Mesh {
   /// Copies a pattern and compares. @throws EnvironmentError when it arrives wrong
   void verify(const Transfer& transfer);
 
-  /// Bytes per second. Calls in a row copy different parts of the buffers, so that a cache has little part in it.
+  /// Bytes per second. Every call copies another part of the buffers, so that a cache has no part in it where the
+  /// message is not far smaller than the buffers.
   Spread rate(const Transfer& transfer);
 
   /// Every GPU sends to all others at once: bytes per second that leave one GPU. Timed by the host.

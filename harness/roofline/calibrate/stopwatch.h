@@ -4,7 +4,6 @@
 #include <cuda_runtime_api.h>
 
 #include <functional>
-#include <memory>
 
 #include "harness/roofline/calibrate/spread.h"
 
@@ -19,17 +18,13 @@ class Stopwatch {
   Stopwatch& operator=(const Stopwatch&) = delete;
 
   /// Seconds of one call of `enqueue`, from samples of as many calls in a row as fill `kSample`, after one sample that
-  /// is not counted. The calls are captured into a graph, so that short work is timed as the GPU issues it back to
-  /// back, not as fast as the host calls. @throws EnvironmentError
+  /// is not counted. Short work is thereby timed as it is issued back to back. @throws EnvironmentError
   Spread operator()(const std::function<void(cudaStream_t)>& enqueue, int samples = 11) const;
 
   static constexpr double kSample = 2e-3;
 
  private:
-  using Graph = std::unique_ptr<CUgraphExec_st, void (*)(cudaGraphExec_t)>;
-
-  Graph capture(const std::function<void(cudaStream_t)>& enqueue, int calls) const;
-  double seconds(const Graph& graph) const;
+  double seconds(const std::function<void(cudaStream_t)>& enqueue, int calls) const;
 
   int x_gpu;
   cudaStream_t x_stream{};
