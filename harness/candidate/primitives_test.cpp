@@ -61,7 +61,7 @@ cli::Finished evaluate(const Primitive& primitive, const Setting& setting, const
   text << std::ifstream(std::string(PKB_TESTDATA "/") + primitive.source).rdbuf();
   std::ofstream(file) << "#define " << primitive.form << '\n' << before << "#line 1\n" << text.str();
   cli::Command command{.words = {PKB_EXECUTABLE, "eval", "allreduce", file, "--device", setting.device,
-                                 "--ranks", setting.ranks, "--trials", "3", "--seed", "7", "--json", "--out",
+                                 "--ranks", setting.ranks, "--trials", "3", "--json", "--out",
                                  out.path()}};
   if (setting.schedules != nullptr)
     command.words.insert(command.words.end(), {"--schedules", setting.schedules});

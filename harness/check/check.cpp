@@ -97,25 +97,12 @@ void compare_numbers(const problem::Check& check, const Output& output, Result& 
         result.bound = bound;
       }
     }
-    const double baseline_error = number_at(output.dtype, output.baseline.data(), index) - golden;
-    const double rounding_error = round_to(output.dtype, golden) - golden;
-    if (!std::isfinite(baseline_error) || !std::isfinite(rounding_error)) continue;
-    result.accuracy.candidate += error * error;
-    result.accuracy.baseline += baseline_error * baseline_error;
-    result.accuracy.rounding += rounding_error * rounding_error;
-    ++result.accuracy.count;
+    const double baseline = number_at(output.dtype, output.baseline.data(), index);
+    if (std::isfinite(baseline)) result.accuracy.add(output.dtype, golden, baseline, got);
   }
 }
 
 }  // namespace
-
-Accuracy& Accuracy::operator+=(const Accuracy& other) {
-  candidate += other.candidate;
-  baseline += other.baseline;
-  rounding += other.rounding;
-  count += other.count;
-  return *this;
-}
 
 Result compare(const problem::Check& check, const Output& output) {
   Result result;
@@ -138,19 +125,6 @@ Result compare(const problem::Check& check, const Output& output) {
   if (result.bound > 0) result.text += fmt::format(", bound {:.3g}", result.bound);
   if (result.unwritten > 0) result.text += fmt::format("; {} of them were never written", result.unwritten);
   return result;
-}
-
-std::optional<std::string> audit(const problem::Check& check, const Accuracy& accuracy) {
-  if (check.kind != problem::Check::Kind::floating || accuracy.count == 0) return std::nullopt;
-  const double allowed = check.rms_factor * check.rms_factor * std::max(accuracy.baseline, accuracy.rounding);
-  if (accuracy.candidate <= allowed) return std::nullopt;
-  const auto rms = [&](double sum) { return std::sqrt(sum / static_cast<double>(accuracy.count)); };
-  return fmt::format(
-      "{}: every element is within its bound, but the RMS error over all ranks is {:.3g}, more than {} times "
-      "the "
-      "baseline's {:.3g}: precision was lost",
-      check.output, rms(accuracy.candidate), check.rms_factor,
-      rms(std::max(accuracy.baseline, accuracy.rounding)));
 }
 
 std::optional<std::int64_t> first_change(std::span<const std::byte> before, std::span<const std::byte> now,

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "harness/check/audit.h"
 #include "harness/problem/problem.h"
 #include "reference/dtype.h"
 
@@ -29,13 +30,6 @@ struct Output {
   std::byte poison{};     ///< what every byte of the output held before the run
 };
 
-/// Sums of squared errors, added over ranks before the audit.
-struct Accuracy {
-  double candidate = 0, baseline = 0, rounding = 0;  ///< rounding: golden values rounded once to the dtype
-  std::int64_t count = 0;
-  Accuracy& operator+=(const Accuracy& other);
-};
-
 struct Result {
   std::int64_t count = 0;                 ///< elements
   std::int64_t mismatches = 0;            ///< beyond their bound
@@ -52,10 +46,6 @@ struct Result {
 
 /// @throws std::invalid_argument if the sizes differ.
 Result compare(const problem::Check& check, const Output& output);
-
-/// The accuracy audit over all ranks of a trial: a sentence when the candidate's RMS error exceeds
-/// rms_factor * max(baseline's, one rounding's), else nothing.
-std::optional<std::string> audit(const problem::Check& check, const Accuracy& accuracy);
 
 /// The first byte at which `now` differs from `before`, as element index; for inputs that must stay
 /// unchanged.

@@ -65,6 +65,9 @@ TEST(RoundTo, TiesToEvenAndOverflows) {
   EXPECT_EQ(round_to(DType::f16, -0x1p-25), 0);  // half of the smallest subnormal
   EXPECT_EQ(round_to(DType::f16, 0x1.8p-24), 0x1p-23);
   EXPECT_EQ(round_to(DType::f32, 1 + 0x1p-24), 1);
+  EXPECT_EQ(round_to(DType::f32, 0x1.8p-149), 0x1p-148);
+  EXPECT_EQ(spacing(DType::bf16, -3), 0x1p-6);
+  EXPECT_EQ(spacing(DType::f16, 0), 0x1p-24);
   EXPECT_EQ(largest(DType::f32), std::numeric_limits<float>::max());
   EXPECT_EQ(largest(DType::e4m3), 448);
 }
@@ -197,15 +200,6 @@ TEST(Compare, RefusesSizesThatDoNotMatch) {
                                         .golden = {},
                                         .bound = {}}),
                std::invalid_argument);
-}
-
-TEST(Audit, RefusesErrorsThatGrewSilently) {
-  const problem::Check check = floating(1, 1);  // rms_factor 1.5
-  EXPECT_FALSE(audit(check, {.candidate = 2.25, .baseline = 1, .rounding = 0.5, .count = 4}));
-  EXPECT_TRUE(audit(check, {.candidate = 2.26, .baseline = 1, .rounding = 0.5, .count = 4}));
-  // A baseline that happens to be exact still allows one rounding.
-  EXPECT_FALSE(audit(check, {.candidate = 1, .baseline = 0, .rounding = 1, .count = 4}));
-  EXPECT_TRUE(audit(check, {.candidate = 1, .baseline = 0, .rounding = 0, .count = 4}));
 }
 
 TEST(FirstChange, CountsElements) {

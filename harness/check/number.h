@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -106,14 +107,22 @@ inline double largest(DType dtype) {
   return std::ldexp(significand, top);
 }
 
+/// The distance between the numbers of a floating format at a finite `value`: twice the largest error of one
+/// rounding. 0 for integer dtypes.
+inline double spacing(DType dtype, double value) {
+  if (!info(dtype).floating) return 0;
+  const Format format = format_of(dtype);
+  const int smallest_exponent = 2 - (1 << (format.exponent_bits - 1));
+  const int exponent = value == 0 ? smallest_exponent : std::max(std::ilogb(value), smallest_exponent);
+  return std::ldexp(1, exponent - (format.precision - 1));
+}
+
 /// `value` rounded once to the format of `dtype`, to nearest, ties to even; infinite beyond its range.
 /// Integer dtypes return `value` itself.
 inline double round_to(DType dtype, double value) {
   if (!info(dtype).floating || dtype == DType::f64 || value == 0 || !std::isfinite(value)) return value;
-  const Format format = format_of(dtype);
-  const int smallest_exponent = 2 - (1 << (format.exponent_bits - 1));
-  const int exponent = std::max(std::ilogb(value), smallest_exponent) - (format.precision - 1);
-  const double rounded = std::ldexp(std::nearbyint(std::ldexp(value, -exponent)), exponent);
+  const double step = spacing(dtype, value);
+  const double rounded = std::nearbyint(value / step) * step;
   if (std::fabs(rounded) > largest(dtype))
     return std::copysign(std::numeric_limits<double>::infinity(), value);
   return rounded;

@@ -52,7 +52,7 @@ TEST_P(Solved, IsCorrect) {
   const TestFolder out;
   Command command{.words = {PKB_EXECUTABLE, "eval", solution.problem, solution.file, "--device",
                             setting.device, "--ranks", setting.ranks, "--dtype", setting.dtype, "--size",
-                            setting.size, "--trials", "3", "--seed", "7", "--json", "--out", out.path()}};
+                            setting.size, "--trials", "3", "--json", "--out", out.path()}};
   command.environment["XDG_CACHE_HOME"] = PKB_TEST_CACHE;
   const Finished done = run(command);
   if (done.exit == 3 && std::string(setting.device) == "shared") GTEST_SKIP() << done.errors;

@@ -39,7 +39,7 @@ class OutputCheck {
           {.verdict = Verdict::wrong_result, .rank = x_rank, .trial = x_trial, .text = mine.text});
     const TrialResult::Output all = sum(mine);
     if (x_rank == 0 && all.mismatches == 0 && x_check.kind == problem::Check::Kind::floating)
-      if (auto sentence = check::audit(x_check, x_accuracy))
+      if (auto sentence = check::audit(x_check, x_tensor.dtype, x_accuracy))
         result.diagnoses.push_back(
             {.verdict = Verdict::wrong_result, .rank = -1, .trial = x_trial, .text = *sentence});
     result.summary.push_back(all);
@@ -67,14 +67,20 @@ class OutputCheck {
   }
 
   TrialResult::Output sum(const check::Result& mine) {
-    double squares[] = {mine.accuracy.candidate, mine.accuracy.baseline, mine.accuracy.rounding};
-    std::int64_t counts[] = {mine.accuracy.count, mine.count, mine.mismatches};
+    // Equal copies of one error are one error.
+    const check::Accuracy accuracy =
+        x_tensor.replicated && x_rank != 0 ? check::Accuracy() : mine.accuracy;
+    double sums[] = {accuracy.candidate, accuracy.baseline, accuracy.rounding, accuracy.rounding_fourth};
+    std::int64_t counts[] = {accuracy.count, mine.count, mine.mismatches};
     double worst = finite(mine.worst);
-    MPI_Allreduce(MPI_IN_PLACE, squares, 3, MPI_DOUBLE, MPI_SUM, x_comm);
+    MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_DOUBLE, MPI_SUM, x_comm);
     MPI_Allreduce(MPI_IN_PLACE, counts, 3, MPI_INT64_T, MPI_SUM, x_comm);
     MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE, MPI_MAX, x_comm);
-    x_accuracy = {
-        .candidate = squares[0], .baseline = squares[1], .rounding = squares[2], .count = counts[0]};
+    x_accuracy = {.candidate = sums[0],
+                  .baseline = sums[1],
+                  .rounding = sums[2],
+                  .rounding_fourth = sums[3],
+                  .count = counts[0]};
     const auto rms = [&](double total) {
       return counts[0] > 0 ? finite(std::sqrt(total / static_cast<double>(counts[0]))) : 0;
     };
@@ -82,8 +88,8 @@ class OutputCheck {
             .elements = counts[1],
             .mismatches = counts[2],
             .worst = worst,
-            .candidate_rms = rms(squares[0]),
-            .baseline_rms = rms(squares[1])};
+            .candidate_rms = rms(sums[0]),
+            .baseline_rms = rms(sums[1])};
   }
 
   void compare_ranks(std::span<const std::byte> got, TrialResult& result) {

@@ -51,7 +51,7 @@ struct Check {
   Kind kind = Kind::exact;
   bool model_bound = false;        ///< floating: `error_bound` in the problem's folder gives a bound per element
   double atol = 0, rtol = 0;       ///< floating without a model
-  double rms_factor = 1.5;         ///< accuracy audit: RMS(out - golden) <= factor * RMS(baseline - golden)
+  double rms_factor = 1.5;         ///< of the accuracy audit, see harness/check/audit.h
   bool exact_on_integers = false;  ///< when all inputs of a trial are `integers`: equality (-0 equals +0)
 };
 
