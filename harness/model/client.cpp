@@ -161,7 +161,6 @@ class Client::Engine {
     curl_easy_setopt(t.easy, CURLOPT_POSTFIELDSIZE, static_cast<long>(t.payload.size()));
     curl_easy_setopt(t.easy, CURLOPT_POSTFIELDS, t.payload.c_str());
     curl_easy_setopt(t.easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-    curl_easy_setopt(t.easy, CURLOPT_PIPEWAIT, 1L);
     curl_easy_setopt(t.easy, CURLOPT_ACCEPT_ENCODING, "");
     curl_easy_setopt(t.easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(t.easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(x_options.connect_timeout));

@@ -206,7 +206,8 @@ TEST(Client, ManyStreamsCostLittle) {
   client.run();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
   EXPECT_EQ(done, 64);
-  EXPECT_GE(server.most_at_once(), 60);
+  EXPECT_GT(server.most_at_once(), 32);
+  EXPECT_LT(wall.count(), 15);  // one after the other they would take 192 s
   // The aim is 0.05; a busy machine stretches both, not always alike.
   EXPECT_LT((cpu() - before) / wall.count(), 0.1);
   RecordProperty("share_of_a_core", std::to_string((cpu() - before) / wall.count()));

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -71,6 +72,8 @@ void ScriptedServer::accept_all() {
 }
 
 void ScriptedServer::serve(int connection) {
+  const int on = 1;
+  ::setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   const int now = ++x_now;
   for (int most = x_most; now > most && !x_most.compare_exchange_weak(most, now);) continue;
   std::string request;
