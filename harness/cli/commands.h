@@ -15,6 +15,7 @@ void add_eval(CLI::App& pkb, Exit& exit);
 void add_baseline(CLI::App& pkb, Exit& exit);
 void add_export(CLI::App& pkb);
 void add_doctor(CLI::App& pkb, Exit& exit);
+void add_prompt(CLI::App& pkb);
 void add_roofline(CLI::App& pkb);
 void add_calibrate(CLI::App& pkb);
 

@@ -61,6 +61,7 @@ int main(int argc, char** argv) {
   Exit exit = Exit::done;
   pkb::cli::add_list(pkb);
   pkb::cli::add_show(pkb);
+  pkb::cli::add_prompt(pkb);
   pkb::cli::add_eval(pkb, exit);
   pkb::cli::add_baseline(pkb, exit);
   pkb::cli::add_export(pkb);

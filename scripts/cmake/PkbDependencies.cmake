@@ -12,6 +12,7 @@ find_package(GTest REQUIRED)
 find_package(benchmark)
 
 find_path(PKB_VALIJSON_INCLUDE valijson/validator.hpp REQUIRED)
+find_path(PKB_MUSTACHE_INCLUDE kainjow/mustache.hpp REQUIRED)
 find_path(PKB_MUPARSER_INCLUDE muParser.h REQUIRED)
 find_library(PKB_MUPARSER_LIBRARY muparser REQUIRED)
 find_path(PKB_OPENBLAS_INCLUDE cblas.h PATH_SUFFIXES x86_64-linux-gnu openblas REQUIRED)
@@ -22,6 +23,8 @@ find_library(PKB_NCCL_LIBRARY NAMES nccl libnccl.so.2
 
 add_library(pkb_valijson INTERFACE)
 target_include_directories(pkb_valijson SYSTEM INTERFACE ${PKB_VALIJSON_INCLUDE})
+add_library(pkb_mustache INTERFACE)
+target_include_directories(pkb_mustache SYSTEM INTERFACE ${PKB_MUSTACHE_INCLUDE})
 add_library(pkb_muparser INTERFACE)
 target_include_directories(pkb_muparser SYSTEM INTERFACE ${PKB_MUPARSER_INCLUDE})
 target_link_libraries(pkb_muparser INTERFACE ${PKB_MUPARSER_LIBRARY})
