@@ -67,7 +67,7 @@ struct Problem {
   /// Tiles that are computed at the same time share rows of A and columns of B, so that the L2 cache serves
   /// them.
   __device__ Place place(int tile) const {
-    constexpr int kTogether = 16;  // rows of tiles
+    constexpr int kTogether = 32;  // rows of tiles
     const int columns = (n + kColumns - 1) / kColumns, group = tile / (kTogether * columns);
     const int rows = min(kTogether, tile_rows() - group * kTogether),
               within = tile - group * kTogether * columns;
@@ -204,6 +204,7 @@ __device__ void consume(const Problem<U>& problem, Part part, Team team, int hal
                         std::uint64_t* empty, Epilogue&& epilogue) {
   const int steps = (problem.k + kDepth<U> - 1) / kDepth<U>;
   const auto release = [&](int n) {
+    __syncwarp();  // one lane speaks for all
     if (team.thread % 32 == 0) arrive(&empty[n % kStages]);
   };
   for (int t = part.index, n = 0; t < problem.tiles(); t += part.count) {

@@ -25,33 +25,50 @@ __host__ __device__ inline Range share_of(std::int64_t count, Part part) {
   return {begin, begin + width < count ? begin + width : count};
 }
 
-namespace sum {
-
+/// 16 bytes of elements.
 template <class U>
 struct alignas(16) Vector {
   static constexpr int kWidth = 16 / sizeof(U);
   U element[kWidth];
 };
 
+/// The sum of the vectors that start at from(0), ..., from(ranks - 1), which are 16-byte aligned.
+template <class U, class From>
+__device__ Vector<U> sum_of(int ranks, From&& from) {
+  constexpr int kWidth = Vector<U>::kWidth;
+  float total[kWidth] = {};
+#pragma unroll 4
+  for (int r = 0; r < ranks; ++r) {
+    const auto v = *reinterpret_cast<const Vector<U>*>(from(r));
+    for (int k = 0; k < kWidth; ++k) total[k] += static_cast<float>(v.element[k]);
+  }
+  Vector<U> result;
+  for (int k = 0; k < kWidth; ++k) result.element[k] = static_cast<U>(total[k]);
+  return result;
+}
+
+/// to[i], to[i + 1], ... on every rank = the elements of `value`, or the first `width` of them.
+template <class U>
+__device__ void store_to_all(const Peers<U>& to, std::int64_t i, const Vector<U>& value,
+                             int width = Vector<U>::kWidth) {
+  const bool whole = width >= Vector<U>::kWidth && reinterpret_cast<std::uintptr_t>(to.here() + i) % 16 == 0;
+  for (int step = 1; step <= to.ranks; ++step) {  // each rank begins with another, so that no link is crowded
+    U* const at = to[(to.rank + step) % to.ranks] + i;
+    if (whole)
+      *reinterpret_cast<Vector<U>*>(at) = value;
+    else
+      for (int k = 0; k < Vector<U>::kWidth; ++k)
+        if (k < width) at[k] = value.element[k];
+  }
+}
+
+namespace sum {
+
 template <class U>
 __device__ U of_element(const Peers<const U>& from, std::int64_t i) {
   float total = 0;
   for (int r = 0; r < from.ranks; ++r) total += static_cast<float>(from[r][i]);
   return static_cast<U>(total);
-}
-
-template <class U>
-__device__ Vector<U> of_vector(const Peers<const U>& from, std::int64_t i) {
-  using V = Vector<U>;
-  float total[V::kWidth] = {};
-#pragma unroll 4
-  for (int r = 0; r < from.ranks; ++r) {
-    const V v = *reinterpret_cast<const V*>(from[r] + i);
-    for (int k = 0; k < V::kWidth; ++k) total[k] += static_cast<float>(v.element[k]);
-  }
-  V result;
-  for (int k = 0; k < V::kWidth; ++k) result.element[k] = static_cast<U>(total[k]);
-  return result;
 }
 
 template <class U>
@@ -112,15 +129,16 @@ __device__ void reduce(Team team, Part part, const Peers<const U>& from, Range r
   sum::each(
       team, part, from.here(), range,
       [&](std::int64_t i) {
-        *reinterpret_cast<sum::Vector<U>*>(to + (i - range.begin)) =
-            all != nullptr ? sum::by_fabric(all + i) : sum::of_vector(from, i);
+        *reinterpret_cast<Vector<U>*>(to + (i - range.begin)) =
+            all != nullptr ? sum::by_fabric(all + i)
+                           : sum_of<U>(from.ranks, [&](int r) { return from[r] + i; });
       },
       [&](std::int64_t i) { to[i - range.begin] = sum::of_element(from, i); });
 }
 
 /// to[i] on every rank = the sum of every rank's from[i]. Each rank calls it with a range of its own,
-/// share_of(count, {rank, ranks}), and signals afterwards: the sums of one rank are complete on all when they
-/// have seen its signal. All ranks get the same bits.
+/// share_of(count, {rank, ranks}), of tensors that begin alike towards 16 bytes, and signals afterwards: the
+/// sums of one rank are complete on all when they have seen its signal. All ranks get the same bits.
 template <class U>
 __device__ void all_reduce(Team team, Part part, const Peers<const U>& from, const Peers<U>& to,
                            Range range) {
@@ -130,10 +148,7 @@ __device__ void all_reduce(Team team, Part part, const Peers<const U>& from, con
       team, part, from.here(), range,
       [&](std::int64_t i) {
         if (by_fabric) return sum::to_all_by_fabric(to.multicast + i, sum::by_fabric(from.multicast + i));
-        const sum::Vector<U> total = sum::of_vector(from, i);
-        for (int step = 1; step <= to.ranks;
-             ++step)  // each rank begins with another peer, so that no link is crowded
-          *reinterpret_cast<sum::Vector<U>*>(to[(to.rank + step) % to.ranks] + i) = total;
+        store_to_all(to, i, sum_of<U>(from.ranks, [&](int r) { return from[r] + i; }));
       },
       [&](std::int64_t i) {
         const U total = sum::of_element(from, i);
