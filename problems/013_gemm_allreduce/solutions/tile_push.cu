@@ -4,52 +4,23 @@
 // tiles and stores the sum to every rank's C. Two kernels in stream order: the first waits for nobody, so the
 // second may wait for any rank's first without needing the grid to be co-resident.
 #include <pkb/gemm_allreduce.h>
+#include <pkb/device.cuh>
 
 namespace {
 
 using pkb::T;
-constexpr int kMaxRanks = 64;
 constexpr int kTile = 64, kDepth = 16, kThreads = 256;
 constexpr int kPerThread = 4;  // each thread computes 4 x 4 elements
 constexpr int kTileElements = kTile * kTile;
 
-struct Symmetric {
-  T* slots;           // [owned tile][source rank][kTileElements]
-  unsigned* arrived;  // [owned tile]: partial tiles received since setup
-  unsigned*
-      finished;  // [0]: ranks that have stored all their sums here; [1]: blocks of this rank that are done
-};
-Symmetric here;
-unsigned epoch;
-
-struct Ranks {
-  T* slots[kMaxRanks];
-  unsigned* arrived[kMaxRanks];
-  unsigned* finished[kMaxRanks];
-  T* c[kMaxRanks];
-  int count, self;
-};
+T* slots_here;  // [owned tile][source rank][kTileElements]
+pkb::Signals signals;
 
 struct Shape {
   int m, n, k;
   __host__ __device__ int columns() const { return (n + kTile - 1) / kTile; }
   __host__ __device__ int tiles() const { return (m + kTile - 1) / kTile * columns(); }
 };
-
-__device__ unsigned count_block(unsigned* counter) {
-  unsigned before;
-  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
-  return before;
-}
-__device__ void signal(unsigned* counter) {
-  asm volatile("red.release.sys.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
-}
-__device__ void wait_for(const unsigned* counter, unsigned target) {
-  unsigned value;
-  do {
-    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
-  } while (static_cast<int>(value - target) < 0);
-}
 
 // One partial tile of A B in registers: thread (tx, ty) has rows ty + 16 i and columns tx + 16 j.
 __device__ void multiply(const T* a, const T* b, Shape shape, int row0, int column0,
@@ -81,43 +52,37 @@ __device__ void multiply(const T* a, const T* b, Shape shape, int row0, int colu
 }
 
 // Block x computes tile x, so that consecutive blocks feed different owners.
-__global__ void __launch_bounds__(kThreads) gemm_push(const T* a, const T* b, Shape shape, Ranks ranks) {
-  const int tile = blockIdx.x, owner = tile % ranks.count, slot = tile / ranks.count;
+__global__ void __launch_bounds__(kThreads)
+    gemm_push(const T* a, const T* b, Shape shape, pkb::Peers<T> slots, pkb::Signals signals) {
+  const int tile = blockIdx.x, owner = tile % slots.ranks, slot = tile / slots.ranks;
   float sum[kPerThread][kPerThread] = {};
   multiply(a, b, shape, tile / shape.columns() * kTile, tile % shape.columns() * kTile, sum);
 
   const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
-  T* to = ranks.slots[owner] + (std::int64_t{slot} * ranks.count + ranks.self) * kTileElements;
+  T* to = slots[owner] + (std::int64_t{slot} * slots.ranks + slots.rank) * kTileElements;
   for (int i = 0; i < kPerThread; ++i)
     for (int j = 0; j < kPerThread; ++j) to[(ty + 16 * i) * kTile + tx + 16 * j] = static_cast<T>(sum[i][j]);
-  __syncthreads();
-  if (threadIdx.x == 0) signal(&ranks.arrived[owner][slot]);
+  signals.signal(pkb::whole_block(), slot, owner);
 }
 
 // Block x adds the partial tiles of this rank's x-th tile and stores the sum to all ranks.
-__global__ void __launch_bounds__(kThreads) reduce_push(Shape shape, Ranks ranks, unsigned epoch) {
-  const int slot = blockIdx.x, tile = slot * ranks.count + ranks.self;
+__global__ void __launch_bounds__(kThreads)
+    reduce_push(Shape shape, const T* slots, pkb::Peers<T> c, pkb::Signals signals) {
+  const int slot = blockIdx.x, tile = slot * c.ranks + c.rank;
   if (tile < shape.tiles()) {
-    if (threadIdx.x == 0) wait_for(&ranks.arrived[ranks.self][slot], epoch * ranks.count);
-    __syncthreads();
-    const T* partial = ranks.slots[ranks.self] + std::int64_t{slot} * ranks.count * kTileElements;
+    signals.wait_all(pkb::whole_block(), slot, signals.epoch());
+    const T* partial = slots + std::int64_t{slot} * c.ranks * kTileElements;
     const int row0 = tile / shape.columns() * kTile, column0 = tile % shape.columns() * kTile;
     for (int e = threadIdx.x; e < kTileElements; e += kThreads) {
       float sum = 0;
-      for (int r = 0; r < ranks.count; ++r) sum += static_cast<float>(partial[r * kTileElements + e]);
+      for (int r = 0; r < c.ranks; ++r) sum += static_cast<float>(partial[r * kTileElements + e]);
       const int row = row0 + e / kTile, column = column0 + e % kTile;
       if (row >= shape.m || column >= shape.n) continue;
-      for (int step = 0; step < ranks.count; ++step)
-        ranks.c[(ranks.self + step) % ranks.count][std::int64_t{row} * shape.n + column] =
-            static_cast<T>(sum);
+      for (int step = 0; step < c.ranks; ++step)
+        c[(c.rank + step) % c.ranks][std::int64_t{row} * shape.n + column] = static_cast<T>(sum);
     }
   }
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  unsigned* finished = ranks.finished[ranks.self];
-  if (count_block(&finished[1]) != epoch * gridDim.x - 1) return;
-  for (int r = 0; r < ranks.count; ++r) signal(&ranks.finished[r][0]);
-  wait_for(&finished[0], epoch * ranks.count);
+  signals.finish();
 }
 
 Shape shape_of(const pkb::Args& args) {
@@ -132,26 +97,15 @@ int owned_tiles(const pkb::Context& ctx, Shape shape) {
 
 void setup(pkb::Context& ctx, const pkb::Args& args) {
   const std::size_t owned = owned_tiles(ctx, shape_of(args));
-  here.slots = static_cast<T*>(ctx.symmetric(owned * ctx.world_size() * kTileElements * sizeof(T)));
-  here.arrived = static_cast<unsigned*>(ctx.symmetric(owned * sizeof(unsigned)));
-  here.finished = static_cast<unsigned*>(ctx.symmetric(2 * sizeof(unsigned)));
-  epoch = 0;
+  slots_here = static_cast<T*>(ctx.symmetric(owned * ctx.world_size() * kTileElements * sizeof(T)));
+  signals = pkb::Signals(ctx, static_cast<int>(owned));
 }
 
 void run(pkb::Context& ctx, const pkb::Args& args) {
   const Shape shape = shape_of(args);
   if (shape.tiles() == 0) return;
-  Ranks ranks{};
-  ranks.count = ctx.world_size();
-  ranks.self = ctx.rank();
-  for (int r = 0; r < ranks.count; ++r) {
-    ranks.slots[r] = ctx.peer(here.slots, r);
-    ranks.arrived[r] = ctx.peer(here.arrived, r);
-    ranks.finished[r] = ctx.peer(here.finished, r);
-    ranks.c[r] = ctx.peer(args.C.as<T>(), r);
-  }
-  ++epoch;
   gemm_push<<<shape.tiles(), kThreads, 0, ctx.stream()>>>(args.A_local.as<T>(), args.B_local.as<T>(), shape,
-                                                          ranks);
-  reduce_push<<<owned_tiles(ctx, shape), kThreads, 0, ctx.stream()>>>(shape, ranks, epoch);
+                                                          pkb::peers_of(ctx, slots_here), signals);
+  reduce_push<<<owned_tiles(ctx, shape), kThreads, 0, ctx.stream()>>>(
+      shape, slots_here, pkb::peers_of(ctx, args.C.as<T>()), signals);
 }

@@ -45,6 +45,7 @@ template <class U>
 __device__ void load_box_by_threads(Team team, const U* from, int row0, int column0, int rows, int columns,
                                     int box_rows, char* to) {
   constexpr int kWidth = 16 / sizeof(U), kChunks = 8;
+#pragma unroll 2
   for (int i = team.thread; i < box_rows * kChunks; i += team.threads) {
     const int row = row0 + i / kChunks, column = column0 + i % kChunks * kWidth;
     alignas(16) U chunk[kWidth];
