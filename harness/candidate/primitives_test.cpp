@@ -82,7 +82,7 @@ TEST_P(Device, IsRightAndSilent) {
 class WithoutWaits : public testing::TestWithParam<Primitive> {};
 
 TEST_P(WithoutWaits, IsRefused) {
-  const cli::Finished done = evaluate(GetParam(), {"3", "3"}, kWithoutWaits);
+  const cli::Finished done = evaluate(GetParam(), {"3", "3", "virtual", "1"}, kWithoutWaits);
   ASSERT_EQ(done.exit, 1) << done.output << done.errors;
   EXPECT_THAT(nlohmann::json::parse(done.output).at("verdict").get<std::string>(),
               testing::AnyOf("race", "wrong_result"));
