@@ -40,6 +40,21 @@ TEST_P(Collectives, AllReduceAddsEveryRanksElements) {
   });
 }
 
+TEST_P(Collectives, MessagesBetweenNeighbours) {
+  on_ranks([](Context& ctx, int rank, int ranks) {
+    const int after = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
+    const Tensor first = Tensor::full({2}, rank, DType::f32), second = Tensor::full({3}, 10 + rank, DType::i64);
+    const Tensor got_first = first.empty_like(), got_second = second.empty_like();
+    // Two messages to one rank keep their order, whatever the order of sends and receives.
+    ctx.world().batch_isend_irecv(
+        {isend(first, after), irecv(got_first, before), isend(second, after), irecv(got_second, before)});
+    EXPECT_THAT(got_first.values(), ElementsAre(before, before));
+    EXPECT_THAT(got_second.values(), ElementsAre(10 + before, 10 + before, 10 + before));
+    EXPECT_THROW(ctx.world().batch_isend_irecv({isend(first, ranks)}), ShapeError);
+    EXPECT_THROW(ctx.world().batch_isend_irecv({isend(first.expand({2, 2}), 0)}), ShapeError);
+  });
+}
+
 TEST_P(Collectives, EveryReductionAndDType) {
   on_ranks([](Context& ctx, int rank, int ranks) {
     for (const DType dtype :

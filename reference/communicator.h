@@ -14,6 +14,16 @@ namespace pkb::ref {
 enum class Reduce : std::uint8_t { sum, prod, min, max, avg };
 std::string_view name_of(Reduce op);
 
+/// One message between two ranks, for Group::batch_isend_irecv.
+struct P2POp {
+  enum class Kind : std::uint8_t { send, receive };
+  Kind kind;
+  Tensor tensor;
+  int peer;  ///< a rank of the group
+};
+inline P2POp isend(const Tensor& tensor, int dst) { return {P2POp::Kind::send, tensor, dst}; }
+inline P2POp irecv(const Tensor& tensor, int src) { return {P2POp::Kind::receive, tensor, src}; }
+
 /// What moves data between the ranks of one group; `Group` has checked the arguments: contiguous tensors of
 /// this group's place, matching counts, root ranks in range. Counts may exceed 2^31 elements.
 ///
@@ -40,6 +50,7 @@ class Communicator {
   /// Splits in elements: `out_counts[s]` from rank s, `in_counts[d]` to rank d.
   virtual void all_to_all(Tensor& out, const Tensor& in, std::span<const std::int64_t> out_counts,
                           std::span<const std::int64_t> in_counts) = 0;
+  virtual void point_to_point(std::span<const P2POp> messages) = 0;
   virtual void barrier() = 0;
 
  private:

@@ -6,8 +6,10 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +49,11 @@ class Group {
   void all_to_all_single(Tensor& out, const Tensor& in) const;
   void all_to_all_single(Tensor& out, const Tensor& in, const std::vector<std::int64_t>& out_splits,
                          const std::vector<std::int64_t>& in_splits) const;
+  /// All messages at once, complete when it returns (on cuda: in the order of the stream). The k-th message
+  /// that a rank sends to another meets the k-th that this one receives from it; both have one size. A rank
+  /// may send to itself (torch.distributed.batch_isend_irecv, then wait).
+  void batch_isend_irecv(std::initializer_list<P2POp> messages) const;
+  void batch_isend_irecv(std::span<const P2POp> messages) const;
   void barrier() const { x_communicator->barrier(); }
 
  private:

@@ -77,11 +77,14 @@ void copy_elements(const Tensor& to, const Tensor& from) {
 void convert_elements(const Tensor& to, const Tensor& from) {
   const Walk<2> walk = ref::walk(to, from);
   if (walk.count == 0) return;
-  visit_numeric(to.dtype(), "conversion", [&](auto to_type) {
+  visit_any(to.dtype(), [&](auto to_type) {
     using To = typename decltype(to_type)::type;
-    visit_numeric(from.dtype(), "conversion", [&](auto from_type) {
+    visit_any(from.dtype(), [&](auto from_type) {
       using From = typename decltype(from_type)::type;
-      convert_walk(to.place(), to.as<To>(), from.as<From>(), walk);
+      if constexpr (sizeof(To) == 1 && std::is_class_v<To> && sizeof(From) == 1 && std::is_class_v<From>)
+        convert_elements(to, from.to(DType::f32));  // exact, and spares two more kernels
+      else
+        convert_walk(to.place(), to.as<To>(), from.as<From>(), walk);
     });
   });
 }
@@ -102,7 +105,7 @@ __global__ void fill_strided(T* to, T value, Walk<1> walk) {
 void fill_elements(const Tensor& to, double value) {
   const Walk<1> walk = ref::walk(to);
   if (walk.count == 0) return;
-  visit_numeric(to.dtype(), "fill", [&](auto type) {
+  visit_any(to.dtype(), [&](auto type) {
     using T = typename decltype(type)::type;
     T* const first = to.as<T>();
     const T item = store<T>(value);

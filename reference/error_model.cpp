@@ -4,9 +4,6 @@
 #include "reference/ops.h"
 
 namespace pkb::ref {
-namespace {
-
-/// The smallest positive number of a floating dtype.
 double subnormal_step(DType dtype) {
   switch (dtype) {
     case DType::bf16:
@@ -30,7 +27,10 @@ double subnormal_step(DType dtype) {
   return 0;
 }
 
-}  // namespace
+Tensor product_bound(Context& ctx, const Tensor& exact, const Tensor& magnitudes, std::int64_t terms) {
+  return abs(exact) * unit_roundoff(ctx.run_dtype()) + magnitudes * (0x1p-24 * static_cast<double>(terms)) +
+         subnormal_step(ctx.run_dtype());
+}
 
 Tensor sum_bound(Context& ctx, const Tensor& magnitudes) {
   const double ranks = ctx.world().size();

@@ -141,4 +141,16 @@ void Group::all_to_all_single(Tensor& out, const Tensor& in, const std::vector<s
   x_communicator->all_to_all(out, in, counts_of(out, out_splits, size()), counts_of(in, in_splits, size()));
 }
 
+void Group::batch_isend_irecv(std::span<const P2POp> messages) const {
+  for (const P2POp& each : messages) {
+    require_dense("batch_isend_irecv", *x_communicator, each.tensor);
+    require_rank("batch_isend_irecv", each.peer, size());
+  }
+  x_communicator->point_to_point(messages);
+}
+
+void Group::batch_isend_irecv(std::initializer_list<P2POp> messages) const {
+  batch_isend_irecv(std::span(messages.begin(), messages.size()));
+}
+
 }  // namespace pkb::ref

@@ -71,26 +71,48 @@ void gemm_on_host(const Gemm& gemm) {
   }
 }
 
-/// (B, M, K) x (B, K, N); batches of 1 serve all.
-Tensor batched(const Tensor& a, const Tensor& b) {
+/// (B, M, K) x (B, K, N) + bias; batches of 1 serve all. A bias has N elements or none at all.
+Tensor batched(const Tensor& a, const Tensor& b, const Tensor& bias = {}) {
   const std::int64_t batch = std::max(a.size(0), b.size(0)), m = a.size(1), k = a.size(2), n = b.size(2);
-  if (k == 0) return Tensor::zeros({batch, m, n}, a.dtype(), a.place());
+  const bool biased = bias.numel() > 0;
+  if (k == 0) {
+    Tensor out = Tensor::zeros({batch, m, n}, a.dtype(), a.place());
+    return biased ? out.copy_(bias) : out;
+  }
   if (a.place() == Place::host && size_of(a.dtype()) == 2)
-    return batched(widened(a), widened(b)).to(a.dtype());
+    return batched(widened(a), widened(b), bias.to(DType::f32)).to(a.dtype());
   Tensor out = Tensor::empty({batch, m, n}, a.dtype(), a.place());
   if (out.numel() == 0) return out;
   const Batch left(a), right(b);
   Gemm gemm{a.dtype(), m, n, k, batch, left.matrix, right.matrix, out.data()};
   if (a.size(0) == 1) gemm.a.batch_stride = 0;
   if (b.size(0) == 1) gemm.b.batch_stride = 0;
-  if (a.place() == Place::cuda)
+  if (a.place() == Place::cuda) {
+    gemm.bias = biased ? bias.data() : nullptr;
     cuda_backend().gemm(gemm);
-  else
-    gemm_on_host(gemm);
-  return out;
+    return out;
+  }
+  gemm_on_host(gemm);
+  return biased ? out + bias : out;
 }
 
 }  // namespace
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  require(x.dim() > 0 && weight.dim() == 2 && weight.size(1) == x.size(-1), "linear: {} with a weight of {}",
+          x.shape(), weight.shape());
+  for (const Tensor* each : {&weight, &bias}) {
+    if (each->numel() == 0) continue;
+    require<DTypeError>(each->dtype() == x.dtype(), "linear: {} with {}; convert one", x.dtype(), each->dtype());
+    require(each->place() == x.place(), "linear: {} with {}; move one", name_of(x.place()), name_of(each->place()));
+  }
+  require(bias.numel() == 0 || bias.shape() == Shape{weight.size(0)}, "linear: a weight of {} with a bias of {}",
+          weight.shape(), bias.shape());
+  Shape shape = x.shape();
+  shape.back() = weight.size(0);
+  const std::int64_t rows = numel({shape.begin(), shape.end() - 1});
+  return batched(x.reshape({1, rows, x.size(-1)}), weight.t().unsqueeze(0), bias.contiguous()).view(std::move(shape));
+}
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
   require(a.dim() > 0 && b.dim() > 0, "matmul: {} x {}: a scalar is no matrix", a.shape(), b.shape());

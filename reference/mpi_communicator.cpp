@@ -137,6 +137,15 @@ class MpiCommunicator final : public Communicator {
     }
   }
 
+  void point_to_point(std::span<const P2POp> messages) override {
+    std::vector<MPI_Request> requests;
+    for (const P2POp& message : messages)
+      if (message.kind == P2POp::Kind::receive) post_receive(bytes_of(message.tensor), message.peer, requests);
+    for (const P2POp& message : messages)
+      if (message.kind == P2POp::Kind::send) post_send(bytes_of(message.tensor), message.peer, requests);
+    wait_all(requests);
+  }
+
   void barrier() override { check(MPI_Barrier(x_comm), "MPI_Barrier"); }
 
  private:
@@ -219,12 +228,21 @@ class MpiCommunicator final : public Communicator {
   /// Both at once; messages of one pair stay in order.
   void exchange(ConstBytes sent, int to, Bytes received, int from) {
     std::vector<MPI_Request> requests;
-    for_each_message(received, [&](std::byte* data, int count) {
+    post_receive(received, from, requests);
+    post_send(sent, to, requests);
+    wait_all(requests);
+  }
+  void post_receive(Bytes bytes, int from, std::vector<MPI_Request>& requests) {
+    for_each_message(bytes, [&](std::byte* data, int count) {
       check(MPI_Irecv(data, count, MPI_BYTE, from, kTag, x_comm, &requests.emplace_back()), "MPI_Irecv");
     });
-    for_each_message(sent, [&](const std::byte* data, int count) {
+  }
+  void post_send(ConstBytes bytes, int to, std::vector<MPI_Request>& requests) {
+    for_each_message(bytes, [&](const std::byte* data, int count) {
       check(MPI_Isend(data, count, MPI_BYTE, to, kTag, x_comm, &requests.emplace_back()), "MPI_Isend");
     });
+  }
+  static void wait_all(std::vector<MPI_Request>& requests) {
     check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE),
           "MPI_Waitall");
   }
@@ -278,6 +296,16 @@ class StagedCommunicator final : public Communicator {
     Tensor staged = unfilled(out);
     x_host->all_to_all(staged, in.to(Place::host), out_counts, in_counts);
     out.copy_(staged);
+  }
+  void point_to_point(std::span<const P2POp> messages) override {
+    std::vector<P2POp> staged;
+    for (const P2POp& message : messages)
+      staged.push_back({message.kind,
+                        message.kind == P2POp::Kind::send ? message.tensor.to(Place::host) : unfilled(message.tensor),
+                        message.peer});
+    x_host->point_to_point(staged);
+    for (std::size_t i = 0; i < staged.size(); ++i)
+      if (staged[i].kind == P2POp::Kind::receive) Tensor(messages[i].tensor).copy_(staged[i].tensor);
   }
   void barrier() override { x_host->barrier(); }
 

@@ -32,5 +32,8 @@ Tensor amin(const Tensor& a, const ReduceOptions& options = {});
 /// operands are a row on the left, a column on the right. bf16 and fp16 accumulate in fp32 and round once,
 /// fp32 is true fp32 (no TF32), fp64 is fp64. Transposed views are read in place.
 Tensor matmul(const Tensor& a, const Tensor& b);
+/// x * weight^T + bias: x (..., I), weight (O, I), bias (O) or without elements: none
+/// (torch.nn.functional.linear). The bias is added before the one rounding.
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
 }  // namespace pkb::ref

@@ -204,5 +204,16 @@ TEST(MatmulErrors, NameBothShapes) {
                ShapeError);
 }
 
+TEST(Linear, AddsTheBiasBeforeTheOneRounding) {
+  const Tensor x = row({16, 1}, DType::bf16), weight = Tensor::from_values({16, 0, 16, 1}, {2, 2}, DType::bf16);
+  // 256 + 1 + 1 is 258 when rounded once; 257 alone would become 256.
+  EXPECT_THAT(linear(x, weight, row({1, 1}, DType::bf16)).values(), ElementsAre(256, 258));
+  EXPECT_THAT(linear(x, weight).values(), ElementsAre(256, 256));
+  EXPECT_EQ(linear(Tensor::zeros({0, 3, 2}, DType::f32), Tensor::zeros({5, 2}, DType::f32)).shape(), (Shape{0, 3, 5}));
+  EXPECT_THAT(linear(Tensor::zeros({2, 0}, DType::f32), Tensor::zeros({1, 0}, DType::f32), row({3})).values(),
+              ElementsAre(3, 3));
+  EXPECT_THROW(linear(x, weight, row({1}, DType::bf16)), ShapeError);
+}
+
 }  // namespace
 }  // namespace pkb::ref

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 #include "reference/context.h"
 #include "reference/tensor.h"
 
@@ -15,10 +17,24 @@ ref::Tensors reference(ref::Context& ctx, const ref::Tensors& in);
 /// element of each output (fp64), from the inputs promoted to fp64.
 [[gnu::weak]] ref::Tensors error_bound(ref::Context& ctx, const ref::Tensors& in);
 
+/// Which trial's random numbers.
+struct InputRequest {
+  std::uint64_t seed = 0;
+  std::uint32_t trial = 0;
+};
+
+/// Optional, collective: makes the inputs of this rank whose values are "custom". `in` holds every input in its
+/// shape and dtype; what problem.json makes is made already, a custom tensor is zero, and to be written in place.
+/// The same bits for equal requests wherever it runs: use `random_fill`, with `tensor` numbers from
+/// kCustomTensors on and rank 0 for what all ranks share, and exact or integer arithmetic.
+[[gnu::weak]] void make_inputs(ref::Context& ctx, const InputRequest& request, ref::Tensors& in);
+inline constexpr std::uint16_t kCustomTensors = 0x8000;
+
 /// The entry point of `build/problems/NNN_name.so`, exported as the symbol `pkb_problem`.
 struct ProblemEntry {
   ref::Tensors (*reference)(ref::Context&, const ref::Tensors&);
   ref::Tensors (*error_bound)(ref::Context&, const ref::Tensors&);  ///< null when the problem has none
+  void (*make_inputs)(ref::Context&, const InputRequest&, ref::Tensors&);  ///< null when the problem has none
 };
 
 }  // namespace pkb

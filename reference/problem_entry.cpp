@@ -3,4 +3,4 @@
 #include "reference/problem.h"
 
 extern "C" [[gnu::visibility("default")]] const pkb::ProblemEntry pkb_problem{
-    .reference = &pkb::reference, .error_bound = &pkb::error_bound};
+    .reference = &pkb::reference, .error_bound = &pkb::error_bound, .make_inputs = &pkb::make_inputs};

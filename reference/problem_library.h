@@ -22,6 +22,10 @@ class ProblemLibrary {
 
   Tensors reference(Context& ctx, const Tensors& in) const { return x_entry->reference(ctx, in); }
   bool has_error_bound() const { return x_entry->error_bound != nullptr; }
+  bool has_make_inputs() const { return x_entry->make_inputs != nullptr; }
+  void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) const {
+    x_entry->make_inputs(ctx, request, in);
+  }
   Tensors error_bound(Context& ctx, const Tensors& in) const { return x_entry->error_bound(ctx, in); }
 
  private:

@@ -71,6 +71,53 @@ PKB_HD inline F16 to_f16(float x) {
 #endif
 }
 
+struct E4m3 {
+  std::uint8_t bits;
+};
+struct E5m2 {
+  std::uint8_t bits;
+};
+
+// The same integer steps on host and device. Out of range, e4m3 gives NaN (it has no infinity) and e5m2 an
+// infinity, as PyTorch's conversions do.
+PKB_HD inline float to_float(E4m3 x) {
+  const std::uint32_t sign = std::uint32_t(x.bits & 0x80u) << 24, rest = x.bits & 0x7fu;
+  if (rest == 0x7fu) return __builtin_bit_cast(float, sign | 0x7fc00000u);
+  const float magnitude =
+      rest < 8 ? static_cast<float>(rest) * 0x1p-9f : __builtin_bit_cast(float, (rest + (120u << 3)) << 20);
+  return sign ? -magnitude : magnitude;
+}
+PKB_HD inline float to_float(E5m2 x) { return to_float(F16{static_cast<std::uint16_t>(x.bits << 8)}); }
+
+PKB_HD inline E4m3 to_e4m3(float x) {
+  const auto bits = __builtin_bit_cast(std::uint32_t, x);
+  const std::uint32_t sign = (bits >> 24) & 0x80u;
+  std::uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x43e80000u) {  // beyond 464, the middle of 448 and what would be 480
+    magnitude = 0x7fu;
+  } else if (magnitude < 0x3c800000u) {  // below 2^-6: adding 2^14 rounds at 2^-9, the step of subnormals
+    magnitude = __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(float, magnitude) + 0x1p14f) & 0xffu;
+  } else {
+    magnitude = (magnitude - (120u << 23) + 0x7ffffu + ((magnitude >> 20) & 1u)) >> 20;
+  }
+  return {static_cast<std::uint8_t>(sign | magnitude)};
+}
+PKB_HD inline E5m2 to_e5m2(float x) {
+  const auto bits = __builtin_bit_cast(std::uint32_t, x);
+  const std::uint32_t sign = (bits >> 24) & 0x80u;
+  std::uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) {
+    magnitude = 0x7fu;
+  } else if (magnitude >= 0x47700000u) {  // from 61440, the middle of 57344 and 65536
+    magnitude = 0x7cu;
+  } else if (magnitude < 0x38800000u) {  // below 2^-14: adding 2^7 rounds at 2^-16
+    magnitude = __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(float, magnitude) + 0x1p7f) & 0xffu;
+  } else {
+    magnitude = (magnitude - (112u << 23) + 0xfffffu + ((magnitude >> 21) & 1u)) >> 21;
+  }
+  return {static_cast<std::uint8_t>(sign | magnitude)};
+}
+
 /// `x` in float, truncated with the last bit set when that is inexact: rounding the result to a type with at
 /// least two fewer digits equals rounding `x`, so that nothing is rounded twice.
 PKB_HD inline float to_odd_float(double x) {
@@ -95,12 +142,20 @@ template <>
 struct ComputeOf<F16> {
   using type = float;
 };
+template <>
+struct ComputeOf<E4m3> {
+  using type = float;
+};
+template <>
+struct ComputeOf<E5m2> {
+  using type = float;
+};
 template <class T>
 using Compute = typename ComputeOf<T>::type;
 
 template <class T>
 PKB_HD Compute<T> load(T x) {
-  if constexpr (std::is_same_v<T, Bf16> || std::is_same_v<T, F16>)
+  if constexpr (std::is_class_v<T>)
     return to_float(x);
   else
     return x;
@@ -109,7 +164,7 @@ PKB_HD Compute<T> load(T x) {
 /// `x` as T, rounded once whatever its own type.
 template <class T, class From>
 PKB_HD T store(From x) {
-  if constexpr (std::is_same_v<T, Bf16> || std::is_same_v<T, F16>) {
+  if constexpr (std::is_class_v<T>) {
     float narrow;
     if constexpr (std::is_same_v<From, float>)
       narrow = x;
@@ -117,8 +172,12 @@ PKB_HD T store(From x) {
       narrow = to_odd_float(static_cast<double>(x));
     if constexpr (std::is_same_v<T, Bf16>)
       return to_bf16(narrow);
-    else
+    else if constexpr (std::is_same_v<T, F16>)
       return to_f16(narrow);
+    else if constexpr (std::is_same_v<T, E4m3>)
+      return to_e4m3(narrow);
+    else
+      return to_e5m2(narrow);
   } else {
     return static_cast<T>(x);
   }
@@ -158,6 +217,34 @@ decltype(auto) visit_numeric(DType dtype, const char* what, Visitor&& visitor) {
       break;
   }
   throw DTypeError(show("{}: {} has no arithmetic; convert it first", {what, dtype}));
+}
+
+/// The same for every dtype, fp8 too, which can be converted but not computed with.
+template <class Visitor>
+decltype(auto) visit_any(DType dtype, Visitor&& visitor) {
+  switch (dtype) {
+    case DType::bf16:
+      return visitor(Type<Bf16>{});
+    case DType::f16:
+      return visitor(Type<F16>{});
+    case DType::f32:
+      return visitor(Type<float>{});
+    case DType::f64:
+      return visitor(Type<double>{});
+    case DType::i8:
+      return visitor(Type<std::int8_t>{});
+    case DType::u8:
+      return visitor(Type<std::uint8_t>{});
+    case DType::i32:
+      return visitor(Type<std::int32_t>{});
+    case DType::i64:
+      return visitor(Type<std::int64_t>{});
+    case DType::e4m3:
+      return visitor(Type<E4m3>{});
+    case DType::e5m2:
+      return visitor(Type<E5m2>{});
+  }
+  throw DTypeError("no such dtype");
 }
 
 /// The same for bf16, fp16, fp32 and fp64 only.

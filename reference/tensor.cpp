@@ -186,6 +186,29 @@ Tensor Tensor::squeeze(int dimension) const {
   return select(dimension, 0);
 }
 
+Tensor Tensor::unfold(int dimension, std::int64_t size, std::int64_t step) const {
+  const auto d = std::size_t(wrapped(dimension));
+  require(size >= 0 && size <= x_shape[d] && step > 0, "unfold: windows of {}, {} apart, of dimension {} of {}",
+          size, step, dimension, x_shape);
+  Shape shape = x_shape, strides = x_strides;
+  shape[d] = (x_shape[d] - size) / step + 1;
+  strides[d] *= step;
+  shape.push_back(size);
+  strides.push_back(x_strides[d]);
+  return as_view(std::move(shape), std::move(strides));
+}
+
+std::vector<Tensor> Tensor::split(const std::vector<std::int64_t>& extents, int dimension) const {
+  std::vector<Tensor> pieces;
+  std::int64_t start = 0;
+  for (const std::int64_t extent : extents) {
+    pieces.push_back(narrow(dimension, start, extent));
+    start += extent;
+  }
+  require(start == size(dimension), "split: {} of dimension {} of {}", extents, dimension, x_shape);
+  return pieces;
+}
+
 Tensor Tensor::expand(const Shape& shape) const {
   require(shape.size() >= x_shape.size(), "expand: {} has more dimensions than {}", x_shape, shape);
   Shape strides(shape.size(), 0);

@@ -75,6 +75,11 @@ class Tensor {
   std::vector<Tensor> chunk(std::int64_t count, int dimension = 0) const;
   Tensor unsqueeze(int dimension) const;
   Tensor squeeze(int dimension) const;
+  /// Windows of `size` elements, `step` apart, along a dimension: they become a new last dimension
+  /// (Tensor.unfold).
+  Tensor unfold(int dimension, std::int64_t size, std::int64_t step) const;
+  /// Pieces of the given extents, which must add up to that of the dimension (torch.split).
+  std::vector<Tensor> split(const std::vector<std::int64_t>& extents, int dimension = 0) const;
   /// Repeats extents of 1 without copying (stride 0).
   Tensor expand(const Shape& shape) const;
 
@@ -97,6 +102,8 @@ class Tensor {
   /// Row-major elements, read back to the host.
   std::vector<std::byte> bytes() const;
   std::vector<double> values() const;
+  std::vector<std::int64_t> integers() const;  ///< of an integer dtype
+  double item() const;                         ///< of a tensor with one element
 
  private:
   Tensor(std::shared_ptr<void> storage, std::byte* data, Shape shape, Shape strides, DType dtype, Place place)

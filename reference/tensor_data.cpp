@@ -150,6 +150,18 @@ std::vector<double> Tensor::values() const {
   return result;
 }
 
+std::vector<std::int64_t> Tensor::integers() const {
+  require<DTypeError>(!info(x_dtype).floating, "integers: the tensor is {}", x_dtype);
+  std::vector<std::int64_t> result(static_cast<std::size_t>(numel()));
+  from_blob(result.data(), x_shape, DType::i64, Place::host).copy_(*this);
+  return result;
+}
+
+double Tensor::item() const {
+  require(numel() == 1, "item: shape {} has not one element", x_shape);
+  return values()[0];
+}
+
 bool equal(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && a.dtype() == b.dtype() && a.bytes() == b.bytes();
 }

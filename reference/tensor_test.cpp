@@ -151,5 +151,23 @@ TEST(Tensors, LooksUpByName) {
   EXPECT_EQ(tensors.size(), 2u);
 }
 
+TEST(Views, UnfoldAndSplit) {
+  const Tensor m = Tensor::from_values({1, 2, 3, 4, 5, 6, 7, 8}, {2, 4}, DType::f32);
+  const Tensor windows = m.unfold(1, 2, 2);
+  EXPECT_EQ(windows.shape(), (Shape{2, 2, 2}));
+  EXPECT_THAT(windows.values(), ::testing::ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+  EXPECT_THAT(m.unfold(1, 3, 1).select(0, 0).values(), ::testing::ElementsAre(1, 2, 3, 2, 3, 4));
+  EXPECT_THROW(m.unfold(0, 3, 1), ShapeError);
+  EXPECT_THAT(m.split({1, 3}, 1)[1].values(), ::testing::ElementsAre(2, 3, 4, 6, 7, 8));
+  EXPECT_THROW(m.split({1, 2}, 1), ShapeError);
+}
+
+TEST(Values, IntegersAndItems) {
+  EXPECT_THAT(Tensor::from_values({-3, 4}, {2}, DType::i32).integers(), ::testing::ElementsAre(-3, 4));
+  EXPECT_THROW(Tensor::zeros({2}, DType::f32).integers(), DTypeError);
+  EXPECT_EQ(Tensor::full({1, 1}, 2.5, DType::bf16).item(), 2.5);
+  EXPECT_THROW(Tensor::zeros({2}, DType::f32).item(), ShapeError);
+}
+
 }  // namespace
 }  // namespace pkb::ref

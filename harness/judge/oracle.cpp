@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <stdexcept>
 
 #include "harness/error/error.h"
 #include "harness/judge/exported.h"
@@ -42,9 +43,7 @@ ref::Distribution distribution_of(const problem::Values& values, const std::stri
       distribution.kind = ref::Distribution::Kind::bits;
       break;
     case problem::Values::Kind::custom:
-      throw InputError({.where = "input " + tensor,
-                        .fault = "the problem's folder has no code that makes it",
-                        .remedy = {}});
+      throw std::logic_error("custom values of " + tensor + " have no distribution");
   }
   return distribution;
 }
@@ -91,8 +90,9 @@ int Oracle::period() const {
   return static_cast<int>(period);
 }
 
-ref::Tensors Oracle::inputs(int trial) const {
+ref::Tensors Oracle::inputs(int trial) {
   ref::Tensors made;
+  bool custom = false;
   std::uint16_t number = 0;
   for (const problem::Tensor& tensor : input_tensors()) {
     if (!x_job.import_folder.empty()) {
@@ -101,6 +101,9 @@ ref::Tensors Oracle::inputs(int trial) const {
       ref::Tensor imported = ref::Tensor::empty(tensor.shape, tensor.dtype, x_context.place());
       imported.copy_from(array.bytes);
       made.set(tensor.name, std::move(imported));
+    } else if (values_of(tensor, trial).kind == problem::Values::Kind::custom) {
+      made.set(tensor.name, ref::Tensor::zeros(tensor.shape, tensor.dtype, x_context.place()));
+      custom = true;
     } else {
       ref::Tensor random = ref::Tensor::empty(tensor.shape, tensor.dtype, x_context.place());
       ref::random_fill(random, distribution_of(values_of(tensor, trial), tensor.name),
@@ -111,6 +114,14 @@ ref::Tensors Oracle::inputs(int trial) const {
       made.set(tensor.name, std::move(random));
     }
     ++number;
+  }
+  // Some rank has a custom input if this one has: kinds do not depend on the rank, so all take part.
+  if (custom) {
+    if (!x_library.has_make_inputs())
+      throw EnvironmentError({.where = x_instance.folder,
+                              .fault = "problem.json has custom values, but the folder defines no make_inputs",
+                              .remedy = "define make_inputs in the folder"});
+    x_library.make_inputs(x_context, {.seed = x_job.seed, .trial = static_cast<std::uint32_t>(trial)}, made);
   }
   return made;
 }

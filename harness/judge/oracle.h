@@ -25,8 +25,9 @@ class Oracle {
   Oracle(const launch::Job& job, const problem::Instance& instance, const ref::ProblemLibrary& library,
          MPI_Comm comm, int rank);
 
-  /// This rank's inputs of one trial: random, or those of the job's import folder. In the judge's own memory.
-  ref::Tensors inputs(int trial) const;
+  /// Collective: this rank's inputs of one trial: random, or those of the job's import folder. In the judge's own
+  /// memory.
+  ref::Tensors inputs(int trial);
   /// Whether all floating inputs of the trial are integer-valued, so that sums are exact.
   bool are_integers(int trial) const;
 

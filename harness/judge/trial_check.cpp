@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "harness/check/check.h"
 
@@ -28,11 +29,12 @@ class OutputCheck {
  public:
   OutputCheck(const problem::Check& check, const problem::Tensor& tensor, Oracle& oracle, int trial,
               MPI_Comm comm)
-      : x_check(check), x_tensor(tensor), x_oracle(oracle), x_trial(trial), x_comm(comm) {
+      : x_check(check), x_tensor(tensor), x_shape(tensor.shape), x_oracle(oracle), x_trial(trial), x_comm(comm) {
     MPI_Comm_rank(comm, &x_rank);
   }
 
-  void judge(const Expected& expected, std::span<const std::byte> got, TrialResult& result) {
+  void judge(const Expected& expected, std::span<const std::byte> written, TrialResult& result) {
+    const std::span<const std::byte> got = results_in(expected, written);
     const check::Result mine = compare(expected, got);
     if (!mine.passes())
       result.diagnoses.push_back(
@@ -48,6 +50,19 @@ class OutputCheck {
   }
 
  private:
+  /// What of the output holds results: where their number depends on the data, the reference has as many rows.
+  std::span<const std::byte> results_in(const Expected& expected, std::span<const std::byte> got) {
+    if (!x_tensor.extent.empty()) {
+      const ref::Tensor& baseline = expected.baseline[x_check.output];
+      if (baseline.size(0) > x_shape[0])
+        throw std::logic_error(fmt::format("{} has {} rows, but problem.json gives it {} at most", x_check.output,
+                                           baseline.size(0), x_shape[0]));
+      x_shape[0] = baseline.size(0);
+      return got.first(baseline.nbytes());
+    }
+    return got;
+  }
+
   check::Result compare(const Expected& expected, std::span<const std::byte> got) {
     const std::vector<std::byte> baseline = expected.baseline[x_check.output].bytes();
     const bool floating = x_check.kind == problem::Check::Kind::floating;
@@ -57,7 +72,7 @@ class OutputCheck {
         x_check.model_bound ? expected.bound[x_check.output].values() : std::vector<double>();
     return check::compare(x_check, {.name = x_check.output,
                                     .dtype = x_tensor.dtype,
-                                    .shape = x_tensor.shape,
+                                    .shape = x_shape,
                                     .got = got,
                                     .baseline = baseline,
                                     .golden = golden,
@@ -106,6 +121,7 @@ class OutputCheck {
 
   const problem::Check& x_check;
   const problem::Tensor& x_tensor;
+  problem::Shape x_shape;  // of what holds results
   Oracle& x_oracle;
   int x_trial, x_rank = 0;
   MPI_Comm x_comm;

@@ -11,7 +11,9 @@ namespace {
 std::string tensor_member(const TensorDescription& tensor, std::string_view role) {
   return fmt::format("  Tensor {};  ///< {}, {}, ({}){}: {}\n", tensor.name, role,
                      tensor.dtype ? name_of(*tensor.dtype) : "T", fmt::join(tensor.shape, ", "),
-                     tensor.replicated ? ", the same on every rank" : "", tensor.doc);
+                     tensor.replicated ? ", the same on every rank" : "",
+                     tensor.extent.empty() ? tensor.doc
+                                           : fmt::format("{}; the first `{}` rows count", tensor.doc, tensor.extent));
 }
 
 std::string scalar_member(const Parameter& parameter) {

@@ -59,6 +59,7 @@ class Reader {
     if (json.contains("constraints"))
       for (const Json& each : json["constraints"]) read_constraint(each);
     for (const auto& [name, check] : json["check"].items()) read_check(name, check);
+    require_extents();
     require_checks();
     read_cost(json["cost"]);
     return std::move(x_description);
@@ -128,6 +129,7 @@ class Reader {
     if (dtype != "T") tensor.dtype = dtype_from(dtype);
     tensor.replicated = json.value("replicated", false);
     tensor.in_out = json.value("in_out", false);
+    tensor.extent = json.value("extent", "");
     if (json.contains("values"))
       for (const Json& each : json["values"]) tensor.values.push_back(read_values(field + ".values", each));
     into.push_back(std::move(tensor));
@@ -222,6 +224,18 @@ class Reader {
         json.contains("exact_on_integers") ? formula_of(json["exact_on_integers"]) : "0";
     require_known(field + ".exact_on_integers", exact);
     x_description.checks.push_back({check, exact});
+  }
+
+  void require_extents() const {
+    for (const TensorDescription& output : x_description.outputs) {
+      if (output.extent.empty()) continue;
+      const auto says = [&](const TensorDescription& other) {
+        return other.name == output.extent && other.dtype == DType::i64 && other.shape == std::vector<std::string>{"1"};
+      };
+      if (output.shape.empty() || std::ranges::none_of(x_description.outputs, says))
+        throw error("outputs." + output.name + ".extent",
+                    fmt::format("{} is not an output of dtype int64 and shape [1]", output.extent), "add one");
+    }
   }
 
   void require_checks() const {

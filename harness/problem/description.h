@@ -32,6 +32,7 @@ struct TensorDescription {
   std::vector<std::string> shape;
   std::optional<DType> dtype;  ///< nothing: the run dtype
   bool replicated = false, in_out = false;
+  std::string extent{};
   std::vector<Values> values;
 };
 

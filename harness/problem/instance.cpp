@@ -127,6 +127,7 @@ class Resolver {
                   .largest_shape = {},
                   .replicated = described.replicated,
                   .in_out = described.in_out,
+                  .extent = described.extent,
                   .values = described.values};
     double bytes = static_cast<double>(size_of(tensor.dtype));
     for (const std::string& extent : described.shape) {

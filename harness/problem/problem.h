@@ -41,6 +41,9 @@ struct Tensor {
   Shape largest_shape;  ///< the largest over ranks: what the symmetric buffer is sized for
   bool replicated = false;
   bool in_out = false;         ///< an input that the candidate may change, compared like an output
+  /// An output that says how many leading rows of this one hold results; the others may hold anything. Empty:
+  /// all do.
+  std::string extent{};
   std::vector<Values> values;  ///< inputs: trial t uses values[t % size]
 };
 

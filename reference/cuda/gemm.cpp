@@ -109,6 +109,12 @@ Plan make_plan(cublasLtHandle_t handle, const Gemm& gemm) {
   plan.second = side(gemm.a, gemm.m, gemm.k, CUBLASLT_MATMUL_DESC_TRANSB);
   plan.result = layout(types.element, gemm.n, gemm.m, gemm.n, gemm, gemm.m * gemm.n);
 
+  if (gemm.bias) {
+    // A term per row of the column-major result, whose rows are our columns. The pointer is set at each call.
+    set(plan.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+    set(plan.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, gemm.bias);
+  }
+
   cublasLtMatmulPreference_t preference{};
   check(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
   set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspaceLimit);
@@ -134,11 +140,12 @@ Plan make_plan(cublasLtHandle_t handle, const Gemm& gemm) {
 /// Per device, for the life of the process. A repeated product then costs one call.
 struct Planner {
   cublasLtHandle_t handle{};
-  std::map<std::array<std::int64_t, 14>, Plan> plans;
+  using Key = std::array<std::int64_t, 16>;
+  std::map<Key, Plan> plans;
 
   const Plan& plan(const Gemm& gemm) {
     if (!handle) check(cublasLtCreate(&handle), "cublasLtCreate");
-    const std::array<std::int64_t, 14> key{static_cast<std::int64_t>(gemm.dtype),
+    const Key key{static_cast<std::int64_t>(gemm.dtype),
                                            gemm.m,
                                            gemm.n,
                                            gemm.k,
@@ -151,7 +158,9 @@ struct Planner {
                                            gemm.b.batch_stride,
                                            alignment_of(gemm.a.data),
                                            alignment_of(gemm.b.data),
-                                           alignment_of(gemm.c)};
+                                           alignment_of(gemm.c),
+                                           gemm.bias != nullptr,
+                                           gemm.bias ? alignment_of(gemm.bias) : 0};
     const auto known = plans.find(key);
     return known != plans.end() ? known->second : plans.emplace(key, make_plan(handle, gemm)).first->second;
   }
@@ -167,6 +176,7 @@ void gemm_on_cuda(const Gemm& gemm) {
   const std::scoped_lock lock(mutex);
   Planner& planner = (*planners)[device];
   const Plan& plan = planner.plan(gemm);
+  if (gemm.bias) set(plan.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, gemm.bias);
   const auto workspace = device_allocate(plan.workspace);
   const float one = 1, zero = 0;
   const double wide_one = 1, wide_zero = 0;

@@ -150,6 +150,15 @@ class NcclCommunicator final : public Communicator {
     group.end();
     copy(own_to, own, static_cast<std::size_t>(in_counts[static_cast<std::size_t>(rank())]) * element);
   }
+  void point_to_point(std::span<const P2POp> messages) override {
+    NcclGroup group;
+    for (const P2POp& message : messages)
+      if (message.kind == P2POp::Kind::send)
+        send(message.tensor.data(), message.tensor.nbytes(), message.peer);
+      else
+        receive(message.tensor.data(), message.tensor.nbytes(), message.peer);
+    group.end();
+  }
   void barrier() override {
     Tensor token = Tensor::zeros({1}, DType::i32, Place::cuda);
     all_reduce(token, Reduce::sum);

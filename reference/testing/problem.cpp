@@ -10,7 +10,8 @@ namespace {
 
 Tensors promoted(const Tensors& tensors) {
   Tensors result;
-  for (const auto& [name, tensor] : tensors) result.set(name, tensor.to(DType::f64));
+  for (const auto& [name, tensor] : tensors)
+    result.set(name, info(tensor.dtype()).floating ? tensor.to(DType::f64) : tensor);
   return result;
 }
 

@@ -18,7 +18,7 @@ struct Exchange {
   Tensors in, out;
 };
 
-/// Runs the reference on `ranks` ranks, once on its inputs and once on inputs promoted to fp64, and expects
+/// Runs the reference on `ranks` ranks, once on its inputs and once with floating ones promoted to fp64, and expects
 /// the same output values both times, bit for bit in the dtype, and inputs that did not change. `exchange(r)`
 /// is rank r's.
 void expect_outputs(std::string_view problem, int ranks, const ContextOptions& options,

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reference/convolution.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reference/indexing.h"
+
+namespace pkb::ref {
+namespace {
+
+using ::testing::ElementsAre;
+
+Tensor counted(Shape shape) {
+  const std::int64_t count = numel(shape);
+  return arange(1, count + 1, 1, DType::f32, Place::host).view(std::move(shape));
+}
+
+TEST(Convolution, InTwoDimensionsDoesNotFlip) {
+  const Tensor x = counted({1, 1, 3, 3}), weight = counted({1, 1, 2, 2});
+  // 1*1 + 2*2 + 3*4 + 4*5 and so on.
+  EXPECT_THAT(convolution(x, weight).values(), ElementsAre(37, 47, 67, 77));
+  EXPECT_THAT(convolution(x, weight, Tensor::full({1}, 3, DType::f32), {.stride = {2, 2}, .padding = {1, 1}}).values(),
+              ElementsAre(4 * 1 + 3, 3 * 2 + 4 * 3 + 3, 2 * 4 + 4 * 7 + 3, 1 * 5 + 2 * 6 + 3 * 8 + 4 * 9 + 3));
+}
+
+TEST(Convolution, SumsOverChannelsAndKeepsGroupsApart) {
+  const Tensor x = counted({1, 2, 3});  // 1 2 3 | 4 5 6
+  const Tensor both = Tensor::full({3, 2, 2}, 1, DType::f32);
+  EXPECT_EQ(convolution(x, both).shape(), (Shape{1, 3, 2}));
+  EXPECT_THAT(convolution(x, both).values(), ElementsAre(12, 16, 12, 16, 12, 16));
+  const Tensor apart = Tensor::full({2, 1, 2}, 1, DType::f32);
+  EXPECT_THAT(convolution(x, apart, {}, {.groups = 2}).values(), ElementsAre(3, 5, 9, 11));
+  EXPECT_THROW(convolution(x, apart), ShapeError);
+}
+
+TEST(Convolution, InThreeDimensions) {
+  EXPECT_THAT(convolution(counted({1, 1, 2, 2, 2}), Tensor::full({1, 1, 2, 2, 2}, 1, DType::f32)).values(),
+              ElementsAre(36));
+}
+
+}  // namespace
+}  // namespace pkb::ref
