@@ -75,6 +75,7 @@ candidate::CompileRequest compile_request(const PreparedJob& prepared, const std
   request.source = source;
   request.problem = prepared.problem.id();
   request.dtype = prepared.job.dtype;
+  request.architecture = prepared.architecture;
   request.include_folders = {prepared.installation.build / "include",
                              prepared.installation.source / "harness" / "candidate" / "include"};
   request.sandbox = prepared.job.sandbox == launch::Sandbox::none ? candidate::Sandbox::none

@@ -88,6 +88,15 @@ TEST(Eval, NamesTheRankThatIsWrong) {
   EXPECT_EQ(result.at("diagnoses").at(0).at("rank"), 1);
 }
 
+TEST(Eval, CompilesForTheChosenChip) {
+  const TestFolder folder, out;
+  const std::filesystem::path file = folder.path() / "for_b200.cu";
+  std::ofstream(file) << "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 1000\n#error another chip\n#endif\n"
+                      << std::ifstream(PKB_SOURCE "/problems/001_allreduce/solutions/two_shot.cu").rdbuf();
+  const Finished done = eval("1", file, out.path(), {"--ranks", "2", "--chip", "b200"});
+  EXPECT_EQ(done.exit, 0) << done.output << done.errors;
+}
+
 TEST(Eval, CompilerErrorsCarryTheCandidatesOwnLines) {
   const TestFolder out;
   const Finished done = eval("1", testdata("does_not_compile.cu"), out.path());

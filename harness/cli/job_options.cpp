@@ -10,6 +10,7 @@
 
 #include "harness/device/probe.h"
 #include "harness/error/error.h"
+#include "harness/virtual_gpu/schedule/chip.h"
 
 namespace pkb::cli {
 namespace {
@@ -47,6 +48,17 @@ Choice choose_device(const JobOptions& options, int ranks) {
          .fault = fmt::format("{} for {} ranks, and it takes one GPU for each", count_of(probe.gpus), ranks),
          .remedy = "use --device shared, or fewer --ranks"});
   return {launch::Device::cuda, ""};
+}
+
+std::string architecture_of(const launch::Job& job) {
+  // From 9.0 on a suffix gives instructions that only this capability has.
+  const auto named = [](int major, int minor) { return fmt::format("{}{}{}", major, minor, major >= 9 ? "a" : ""); };
+  if (job.device == launch::Device::virtual_gpu) {
+    const virtual_gpu::Chip& chip = virtual_gpu::find_chip(job.chip);
+    return named(chip.major, chip.minor);
+  }
+  const device::Gpu gpu = device::probe().gpus.front();
+  return named(gpu.major, gpu.minor);
 }
 
 /// CLI11 alone would wrap a negative number and cut one that is too large.
@@ -138,7 +150,7 @@ PreparedJob prepare(const JobOptions& options, const PrivateFolder& folder) {
   const Choice choice = choose_device(options, job.ranks);
   job.device = choice.device;
   job.timed = options.timing == "on" && job.device == launch::Device::cuda;
-  return {here, std::move(problem), job, choice.reason};
+  return {here, std::move(problem), job, choice.reason, architecture_of(job)};
 }
 
 std::string headline(const PreparedJob& prepared) {

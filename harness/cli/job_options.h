@@ -44,6 +44,7 @@ struct PreparedJob {
   problem::Problem problem;
   launch::Job job;            ///< mode and candidate are the command's to fill in
   std::string device_reason;  ///< why --device auto chose what it did; empty otherwise
+  std::string architecture;   ///< that candidates are compiled for, as nvcc names it: "90a"
 };
 
 /// @throws InputError, EnvironmentError

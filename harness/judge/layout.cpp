@@ -37,9 +37,9 @@ std::vector<worker::TensorPlace> Layout::places() const {
   std::vector<worker::TensorPlace> all;
   for (const Slot& slot : slots)
     all.push_back({.name = (slot.is_output ? "output " : "input ") + slot.tensor->name,
-                   .role = slot.is_output          ? worker::MemoryRole::output
-                           : slot.tensor->in_out ? worker::MemoryRole::in_out
-                                                   : worker::MemoryRole::input,
+                   .role = slot.is_output        ? device::Role::output
+                           : slot.tensor->in_out ? device::Role::in_out
+                                                 : device::Role::input,
                    .dtype = slot.tensor->dtype,
                    .shape = slot.tensor->shape,
                    .offset = slot.offset,

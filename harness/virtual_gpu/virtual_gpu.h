@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/device/role.h"
 #include "harness/virtual_gpu/exec/exec.h"
 
 /// The virtual GPU as its worker process sees it. The CUDA runtime functions are exported beside these; a
@@ -47,12 +48,10 @@ bool is_device_address(const void* address);
 
 /// Makes a part of mapped memory accessible to kernels and copies, `base` being its address on the device.
 void register_memory(void* base, std::size_t bytes, const std::string& name, int owner);
-/// What kernels owe to a piece of shared memory.
-enum class Role : std::uint8_t { input, in_out, output, symmetric };
 /// The same, for checks: `cells` is memory of all ranks for check::kCellsPerByte times as many bytes, zeroed at
 /// first; the checks keep there what they know about accesses.
 struct Watched {
-  Role role = Role::symmetric;
+  device::Role role = device::Role::symmetric;
   void* cells = nullptr;
 };
 void register_memory(void* base, std::size_t bytes, const std::string& name, int owner, const Watched& watched);

@@ -29,7 +29,7 @@ class CudaMachine final : public Machine {
   device::Segment import(FileDescriptor fd, std::size_t bytes) override {
     return x_memory->import(std::move(fd), bytes);
   }
-  void announce(std::byte*, std::size_t, const std::string&, int, MemoryRole) override {}
+  void announce(std::byte*, std::size_t, const std::string&, int, device::Role) override {}
   void withdraw(std::byte*) override {}
   device::Segment multicast(const std::vector<device::Segment>&, const std::string&) override { return {}; }
   void set_seed(std::uint64_t) override {}

@@ -20,7 +20,7 @@ class Machine {
   /// Makes memory that another process created a segment, at addresses of the device. @throws EnvironmentError
   virtual device::Segment import(FileDescriptor fd, std::size_t bytes) = 0;
   /// Tells the device what the candidate may touch: nothing else of a segment is memory to a virtual GPU.
-  virtual void announce(std::byte* base, std::size_t bytes, const std::string& name, int owner, MemoryRole role) = 0;
+  virtual void announce(std::byte* base, std::size_t bytes, const std::string& name, int owner, device::Role role) = 0;
   virtual void withdraw(std::byte* base) = 0;
   /// An address for multimem instructions that stands for the segments of all ranks; nothing where the device has
   /// none.

@@ -140,9 +140,9 @@ Hello hello_from(const json& from) {
   return m;
 }
 
-MemoryRole role_from(const std::string& word) {
+device::Role role_from(const std::string& word) {
   for (std::size_t i = 0; i < std::size(kRoleNames); ++i)
-    if (kRoleNames[i] == word) return static_cast<MemoryRole>(i);
+    if (kRoleNames[i] == word) return static_cast<device::Role>(i);
   throw ProtocolError("unknown role of memory");
 }
 
@@ -206,7 +206,7 @@ auto decode_any(std::string_view packet, Decode decode) {
 
 }  // namespace
 
-std::string_view name_of(MemoryRole role) { return kRoleNames[static_cast<std::size_t>(role)]; }
+std::string_view name_of(device::Role role) { return kRoleNames[static_cast<std::size_t>(role)]; }
 std::string_view name_of(Trouble::Kind kind) { return kTroubleNames[static_cast<std::size_t>(kind)]; }
 
 std::string encode(const ToWorker& message) { return encode_any(message); }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/timing/lap.h"
+#include "harness/device/role.h"
 #include "reference/dtype.h"
 
 /// What judge and worker say to each other over a SOCK_SEQPACKET socket: one message is one packet of JSON,
@@ -49,14 +50,12 @@ struct Segment {
   bool operator==(const Segment&) const = default;
 };
 
-/// What a candidate owes to a piece of memory.
-enum class MemoryRole : std::uint8_t { input, in_out, output, symmetric };
-std::string_view name_of(MemoryRole role);
+std::string_view name_of(device::Role role);
 
 /// A tensor of Args, in the segment that came first.
 struct TensorPlace {
   std::string name;  ///< "input A_local"
-  MemoryRole role = MemoryRole::input;
+  device::Role role = device::Role::input;
   DType dtype{};
   std::vector<std::int64_t> shape;      ///< on this rank
   std::uint64_t offset = 0;             ///< the same on every rank

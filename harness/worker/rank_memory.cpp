@@ -44,7 +44,7 @@ std::byte* RankMemory::add_symmetric(std::vector<FileDescriptor> descriptors, st
   for (std::size_t rank = 0; rank < copy_of.size(); ++rank)
     x_machine.announce(copy_of[rank].data(), bytes,
                        fmt::format("symmetric #{} of rank {}", x_symmetric, rank), static_cast<int>(rank),
-                       MemoryRole::symmetric);
+                       device::Role::symmetric);
   ++x_symmetric;
   return copy_of[own()].data();
 }

@@ -94,9 +94,9 @@ class VirtualMachine final : public Machine {
       virtual_gpu::unmap_memory(base);
     });
   }
-  void announce(std::byte* base, std::size_t bytes, const std::string& name, int owner, MemoryRole role) override {
+  void announce(std::byte* base, std::size_t bytes, const std::string& name, int owner, device::Role role) override {
     virtual_gpu::register_memory(base, bytes, name, owner,
-                                 {.role = static_cast<virtual_gpu::Role>(role), .cells = cells_of(base)});
+                                 {.role = role, .cells = cells_of(base)});
   }
   void withdraw(std::byte* base) override { virtual_gpu::unregister_memory(base); }
   device::Segment multicast(const std::vector<device::Segment>& by_rank, const std::string& name) override {

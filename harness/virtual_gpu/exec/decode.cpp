@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/virtual_gpu/exec/decode.h"
 
-#include <cxxabi.h>
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 
 #include <fmt/format.h>
 
 #include "harness/virtual_gpu/exec/control.h"
+#include "harness/virtual_gpu/exec/demangle.h"
 #include "harness/virtual_gpu/exec/lanes.h"
 #include "harness/virtual_gpu/exec/special.h"
 
@@ -43,29 +41,6 @@ bool negate(bool value) { return !value; }
 
 template <auto f>
 constexpr Handler kHandler = LaneWise<f, false>::execute;
-
-/// "void a::f<int>(int, b)" -> "a::f<int>".
-std::string without_arguments(const std::string& mangled) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
-  if (!text) return mangled;
-  const std::string name = text.get();
-  std::size_t begin = 0, depth = 0;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const char c = name[i];
-    if (c == '<') ++depth;
-    if (c == '>' && depth > 0) --depth;
-    const bool anonymous = name.compare(i, 11, "(anonymous ") == 0;
-    if (anonymous)
-      i = name.find(')', i);
-    else if (depth == 0 && c == ' ')
-      begin = i + 1;  // after the return type of a template
-    else if (depth == 0 && c == '(')
-      return name.substr(begin, i - begin);
-  }
-  return name;
-}
 
 bool is_shared(const ptx::Variable& variable) { return variable.space == ptx::Space::shared; }
 
@@ -147,7 +122,7 @@ Decoder::Decoder(const ptx::Module& module, const Symbols& symbols) : x_module(m
 
 Kernel Decoder::decode(const ptx::Function& function) {
   x_kernel.name = function.name;
-  x_kernel.display_name = without_arguments(function.name);
+  x_kernel.display_name = demangled(function.name);
   const std::uint64_t threads = std::uint64_t{std::max(function.max_threads[0], 1u)} *
                                 std::max(function.max_threads[1], 1u) * std::max(function.max_threads[2], 1u);
   const std::uint64_t required = std::uint64_t{std::max(function.required_threads[0], 1u)} *

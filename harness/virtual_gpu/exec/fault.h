@@ -38,7 +38,7 @@ struct Fault {
 
 /// "b.cuh" of "/usr/include/b.cuh".
 std::string without_folders(const std::string& path);
-/// "kernel k (a.cu:12), block (0,0,0), thread (3,0,0): text".
+/// "kernel k (a.cu:12), block (0,0,0), thread (3,0,0): text"; the text alone outside kernels.
 std::string to_string(const Fault& fault);
 
 }  // namespace pkb::virtual_gpu

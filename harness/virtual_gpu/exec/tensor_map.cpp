@@ -37,6 +37,8 @@ std::uint32_t pitch_of(const TensorMap& map) {
 std::uint32_t steps(const TensorMap& map, int dimension) {
   const auto i = static_cast<std::size_t>(dimension);
   if (dimension == 0 && map.interleave == Interleave::none) return map.box[0];
+  // The ISA does not say so, but an H200 moves one slice of channels, whatever the box has there.
+  if (dimension == map.rank - 2 && map.interleave != Interleave::none) return 1;
   return (map.box[i] + map.step[i] - 1u) / map.step[i];
 }
 
@@ -230,8 +232,9 @@ const char* problem_of(const TensorMap& map) {
     for (std::size_t i = 0; i < map.rank; ++i)
       if (map.box[i] == 0 || map.box[i] > 256) return "a box is not from 1 to 256 elements long";
   }
+  const std::uint32_t inner = map.mode == TensorMap::Mode::im2col ? map.channels : map.box[0];
+  if (inner * bytes_of(map.type) % 16 != 0) return "the box's inner dimension is not a multiple of 16 bytes";
   if (map.interleave == Interleave::none) {
-    if (map.row_bytes() % 16 != 0) return "the box's inner dimension is not a multiple of 16 bytes";
     if (map.swizzle != Swizzle::none && map.row_bytes() > span_of(map.swizzle))
       return "the box's inner dimension is longer than the swizzle span";
   }

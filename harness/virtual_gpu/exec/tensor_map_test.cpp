@@ -248,15 +248,16 @@ TEST(TensorMap, TilesAreWhatTheDefinitionSays) {
 
 TEST(TensorMap, InterleavedTensorsCountSlices) {
   // NC/8HWC8 of f16: 2 images, 3 slices of 8 channels, 4 x 5 pixels. A slice of a pixel is 16 bytes.
-  TensorMap map = dense(Type::f16, {5, 4, 3, 2}, {4, 1, 2, 1});
+  // Of slices a box has one.
+  TensorMap map = dense(Type::f16, {5, 4, 3, 2}, {8, 2, 2, 1});
   map.interleave = Interleave::bytes_16;
   map.stride = {5 * 16, 4 * 5 * 16, 3 * 4 * 5 * 16};
-  map.step[0] = 2;
+  map.step[0] = 4;
   ASSERT_EQ(problem_of(map), nullptr);
   const std::uint64_t slice = kBase + 3 * 4 * 5 * 16 + 1 * 4 * 5 * 16 + 2 * 5 * 16;  // image 1, slice 1, H 2
   const std::vector<TensorPiece> expected = {{slice + 3 * 16, 0, 16, true},
                                              {0, 16, 16, false},
-                                             {slice + 4 * 5 * 16 + 3 * 16, 32, 16, true},
+                                             {slice + 5 * 16 + 3 * 16, 32, 16, true},
                                              {0, 48, 16, false}};
   EXPECT_EQ(pieces_of(map, {.coordinates = {3, 2, 1, 1}}), expected);
 }

@@ -245,27 +245,28 @@ class Interleaved : public Tensors, public testing::WithParamInterface<int> {};
 TEST_P(Interleaved, DimensionsCountSlices) {
   const auto slice = static_cast<std::size_t>(GetParam());
   const bool wide = slice == 32;
-  const std::size_t w = 7, h = 5, c = 3, n = 2;
+  const std::size_t w = 11, h = 5, c = 3, n = 2;
   const DeviceArray tensor(counting(slice * w * h * c * n));
+  // However many slices of channels the box has, one is moved.
   Tiled tiled{.sizes = {w, h, c, n},
               .strides = {slice * w, slice * w * h, slice * w * h * c},
-              .box = {4, 2, 2, 1},
+              .box = {8, 2, 2, 2},
               .interleave = wide ? CU_TENSOR_MAP_INTERLEAVE_32B : CU_TENSOR_MAP_INTERLEAVE_16B,
               .swizzle = wide ? CU_TENSOR_MAP_SWIZZLE_32B : CU_TENSOR_MAP_SWIZZLE_NONE};
   alignas(64) CUtensorMap map;
   ASSERT_EQ(tiled.encode(&map, tensor.get()), CUDA_SUCCESS);
-  const auto bytes = static_cast<unsigned>(slice * 4 * 2 * 2);
+  const auto bytes = static_cast<unsigned>(slice * 8 * 2 * 2);
   const Loaded loaded =
-      load(map, {.rank = 4, .coordinates = {5, 1, 1, 1}, .transactions = bytes, .shared_bytes = bytes});
+      load(map, {.rank = 4, .coordinates = {5, 1, 1, 0}, .transactions = bytes, .shared_bytes = bytes});
   EXPECT_EQ(loaded.done, 1u);
   Bytes expected(bytes);
   std::size_t at = 0;
-  for (std::size_t k : {1, 2})
+  for (std::size_t image : {0, 1})
     for (std::size_t y : {1, 2})
-      for (std::size_t x : {5, 6, 7, 8})
+      for (std::size_t x = 5; x < 13; ++x)
         for (std::size_t i = 0; i < slice; ++i, ++at)
           expected[place(tiled.swizzle, at)] =
-              x < w ? static_cast<std::uint8_t>((((1 * c + k) * h + y) * w * slice + x * slice + i) % 251)
+              x < w ? static_cast<std::uint8_t>((((image * c + 1) * h + y) * w * slice + x * slice + i) % 251)
                     : 0;
   EXPECT_EQ(loaded.shared, expected);
 }

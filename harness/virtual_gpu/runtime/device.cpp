@@ -2,7 +2,6 @@
 #include "harness/virtual_gpu/runtime/device.h"
 
 #include <atomic>
-#include <cstring>
 #include <stdexcept>
 #include <utility>
 
@@ -61,12 +60,21 @@ bool is_device_address(const void* address) {
 
 namespace {
 
+check::Shadow::Kind kind_of(device::Role role) {
+  using Kind = check::Shadow::Kind;
+  switch (role) {
+    case device::Role::input: return Kind::input;
+    case device::Role::output: return Kind::output;
+    case device::Role::in_out:
+    case device::Role::symmetric: return Kind::symmetric;
+  }
+  return Kind::symmetric;
+}
+
 std::shared_ptr<check::Shadow> shadow_of(std::size_t bytes, const std::string& name, int owner, const Watched& watched) {
   check::Checker* const checker = device().checker();
   if (checker == nullptr || watched.cells == nullptr) return nullptr;
-  using Kind = check::Shadow::Kind;
-  static constexpr Kind kKinds[] = {Kind::input, Kind::symmetric, Kind::output, Kind::symmetric};
-  auto shadow = std::make_shared<check::Shadow>(kKinds[static_cast<std::size_t>(watched.role)], name, bytes, owner,
+  auto shadow = std::make_shared<check::Shadow>(kind_of(watched.role), name, bytes, owner,
                                                 static_cast<check::Cell*>(watched.cells));
   checker->add(shadow);
   return shadow;
@@ -131,6 +139,7 @@ cudaError_t error_of(Fault::Kind kind) {
 Device::Device(const Setup& setup)
     : x_setup(setup),
       x_chip(find_chip(setup.chip)),
+      x_status(setup.status),
       x_table(x_memory, x_chip.memory_bytes, setup.rank),
       x_modules(x_chip, x_table),
       x_engine(x_memory, {.chip = x_chip,
@@ -201,11 +210,7 @@ bool Device::destroy_event(cudaEvent_t handle) {
 void Device::report(const Fault& fault) {
   std::lock_guard lock(x_mutex);
   x_faults.push_back(fault);
-  Status* const status = x_setup.status;
-  if (fault.kind != Fault::Kind::race || status == nullptr) return;
-  const std::string line = to_string(fault) + "\n";
-  const std::size_t used = ::strnlen(status->races, sizeof status->races);
-  if (used + line.size() < sizeof status->races) std::memcpy(status->races + used, line.c_str(), line.size() + 1);
+  if (fault.kind == Fault::Kind::race) x_status.add_race(to_string(fault));
 }
 
 void Device::fail(const Fault& fault) {
@@ -221,7 +226,7 @@ cudaError_t Device::sticky_error() const {
 
 std::vector<Fault> Device::take_faults() {
   std::lock_guard lock(x_mutex);
-  if (x_setup.status != nullptr) x_setup.status->races[0] = 0;
+  x_status.forget_races();
   return std::exchange(x_faults, {});
 }
 

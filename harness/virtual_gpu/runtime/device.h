@@ -17,6 +17,7 @@
 #include "harness/virtual_gpu/runtime/memory_table.h"
 #include "harness/virtual_gpu/runtime/module.h"
 #include "harness/virtual_gpu/schedule/engine.h"
+#include "harness/virtual_gpu/schedule/status_page.h"
 #include "harness/virtual_gpu/virtual_gpu.h"
 
 namespace pkb::virtual_gpu {
@@ -92,6 +93,7 @@ class Device {
 
   const Setup x_setup;
   const Chip& x_chip;
+  StatusPage x_status;  ///< for races; the engine writes the rest
   Memory x_memory;
   MemoryTable x_table;
   ModuleTable x_modules;

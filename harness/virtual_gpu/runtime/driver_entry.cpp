@@ -88,6 +88,16 @@ const std::unordered_map<std::string_view, void*>& functions() {
 }
 #undef PKB_DRIVER
 
+/// The function of that name, as the application asks for it, or what the virtual GPU lacks.
+cudaError_t look_up(Device& device, const char* name, void** function) {
+  *function = driver_function(name);
+  if (*function != nullptr) return cudaSuccess;
+  // Objects of several devices need descriptors, which ranks have no way to pass to each other.
+  const bool multicast = std::string_view(name).starts_with("cuMulticast");
+  return device.unsupported(std::string("the driver's ") + name +
+                            (multicast ? "; pkb::Context::multicast gives multicast addresses" : ""));
+}
+
 }  // namespace
 
 namespace pkb::virtual_gpu {
@@ -103,10 +113,8 @@ CUresult cuGetProcAddress(const char* symbol, void** function, int, cuuint64_t,
                           CUdriverProcAddressQueryResult* status) {
   return driver_call_always([&](Device& device) {
     if (symbol == nullptr || function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *function = driver_function(symbol);
-    const bool found = *function != nullptr;
+    const bool found = look_up(device, symbol, function) == cudaSuccess;
     if (status != nullptr) *status = found ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-    if (!found) device.unsupported(std::string("the driver's ") + symbol);
     return found ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
   });
 }
@@ -115,11 +123,11 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function
                                              cudaDriverEntryPointQueryResult* status) {
   return call([&](Device& device) {
     if (symbol == nullptr || function == nullptr) return cudaErrorInvalidValue;
-    *function = driver_function(symbol);
+    const cudaError_t found = look_up(device, symbol, function);
     if (status != nullptr) {
-      *status = *function != nullptr ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+      *status = found == cudaSuccess ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
     }
-    return *function != nullptr ? cudaSuccess : device.unsupported(std::string("the driver's ") + symbol);
+    return found;
   });
 }
 

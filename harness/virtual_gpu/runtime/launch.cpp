@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "harness/virtual_gpu/exec/demangle.h"
 #include "harness/virtual_gpu/runtime/cluster.h"
 #include "harness/virtual_gpu/runtime/operation.h"
 
@@ -64,7 +65,7 @@ FoundKernel find_kernel(Device& device, const void* function) {
   } catch (const ModuleError& error) {
     Fault fault;
     fault.kind = Fault::Kind::unsupported;
-    fault.kernel = found.entry->name;
+    fault.kernel = demangled(found.entry->name);
     fault.text = error.what();
     device.fail(fault);
     found.error = cudaErrorNotSupported;

@@ -214,6 +214,17 @@ std::optional<MemoryRange> MemoryTable::find(const void* pointer) const {
   return range;
 }
 
+std::vector<Allocation> MemoryTable::segments() const {
+  const auto all = x_memory.snapshot();
+  std::vector<Allocation> shared;
+  std::lock_guard lock(x_mutex);
+  for (const Allocation& each : *all) {
+    const auto entry = x_entries.find(each.base);
+    if (entry != x_entries.end() && entry->second.range.kind == MemoryKind::segment) shared.push_back(each);
+  }
+  return shared;
+}
+
 std::uint64_t MemoryTable::used() const {
   std::lock_guard lock(x_mutex);
   return x_used;

@@ -95,6 +95,8 @@ class MemoryTable {
   bool remove(const void* base, MemoryKind kind);
 
   std::optional<MemoryRange> find(const void* address) const;
+  /// What is shared with other processes, theirs and this one's.
+  std::vector<Allocation> segments() const;
   /// Whether only the device may use the address, whatever lies there.
   bool is_device_only(const void* address) const { return x_window.contains(reinterpret_cast<std::uintptr_t>(address)); }
   std::uint64_t capacity() const { return x_capacity; }

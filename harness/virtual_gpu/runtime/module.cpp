@@ -8,6 +8,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "harness/virtual_gpu/exec/demangle.h"
+
 namespace pkb::virtual_gpu {
 namespace {
 
@@ -96,16 +98,16 @@ void Module::link() {
   for (const ptx::Variable& variable : x_ptx->variables) {
     if (variable.space != ptx::Space::global && variable.space != ptx::Space::constant) continue;
     if (variable.external) {
-      throw ModuleError(fmt::format("variable {} is declared extern and defined in no module", variable.name));
+      throw ModuleError(fmt::format("variable {} is declared extern and defined in no module", demangled(variable.name)));
     }
     const bool managed = std::ranges::any_of(
         x_managed, [&](const VariableEntry* entry) { return entry->name == variable.name; });
     void* memory = x_memory.allocate({.bytes = std::max<std::size_t>(variable.bytes, 1),
                                       .kind = managed ? MemoryKind::managed : MemoryKind::variable,
                                       .align = variable.align,
-                                      .name = "variable " + variable.name,
+                                      .name = "variable " + demangled(variable.name),
                                       .constant = variable.space == ptx::Space::constant});
-    if (memory == nullptr) throw ModuleError(fmt::format("no memory for variable {}", variable.name));
+    if (memory == nullptr) throw ModuleError(fmt::format("no memory for variable {}", demangled(variable.name)));
     std::byte* const bytes = x_memory.find(memory)->host(memory);
     std::memset(bytes, 0, variable.bytes);
     if (!variable.initial.empty()) std::memcpy(bytes, variable.initial.data(), variable.initial.size());
@@ -116,8 +118,8 @@ void Module::link() {
     for (const ptx::Variable::Relocation& relocation : variable.relocations) {
       const auto symbol = x_symbols.find(relocation.symbol);
       if (symbol == x_symbols.end()) {
-        throw ModuleError(fmt::format("variable {} holds the address of {}, which the module does not define", variable.name,
-                                      relocation.symbol));
+        throw ModuleError(fmt::format("variable {} holds the address of {}, which the module does not define",
+                                      demangled(variable.name), demangled(relocation.symbol)));
       }
       const std::uint64_t value = (symbol->second + relocation.addend) >> relocation.shift;
       const auto* const memory = reinterpret_cast<const std::byte*>(x_symbols[variable.name]);
@@ -146,7 +148,7 @@ const std::shared_ptr<const Kernel>& Module::decode(KernelEntry& entry) {
 void* Module::address(const VariableEntry& variable) {
   load();
   const auto symbol = x_symbols.find(variable.name);
-  if (symbol == x_symbols.end()) throw ModuleError("its PTX has no variable " + variable.name);
+  if (symbol == x_symbols.end()) throw ModuleError("its PTX has no variable " + demangled(variable.name));
   return reinterpret_cast<void*>(symbol->second);
 }
 

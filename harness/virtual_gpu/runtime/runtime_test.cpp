@@ -92,7 +92,34 @@ TEST_F(Runtime, MissingCallsAreNamed) {
   ASSERT_EQ(faults.size(), 2u);
   EXPECT_EQ(faults[0].kind, Fault::Kind::unsupported);
   EXPECT_EQ(faults[0].text, "the virtual GPU lacks cudaFreeArray");
-  EXPECT_EQ(faults[1].text, "the virtual GPU lacks the driver's cuMulticastCreate");
+  EXPECT_EQ(faults[1].text, "the virtual GPU lacks the driver's cuMulticastCreate; pkb::Context::multicast gives multicast addresses");
+  EXPECT_EQ(to_string(faults[0]), faults[0].text);
+}
+
+TEST_F(Runtime, HandlesAreOfSharedMemory) {
+  void* opened = nullptr;
+  std::vector<std::byte> bytes(2 << 12);
+  auto* const mapped = static_cast<std::byte*>(map_memory(bytes.data(), bytes.size()));
+  register_memory(mapped, 1 << 12, "symmetric #0 of rank 1", 1);
+  register_memory(mapped + (1 << 12), 1 << 12, "symmetric #0 of rank 2", 2);
+  // What is expected is what an H200 answered.
+  cudaIpcMemHandle_t whole, inside, theirs;
+  ASSERT_EQ(cudaIpcGetMemHandle(&whole, mapped), cudaSuccess);
+  ASSERT_EQ(cudaIpcGetMemHandle(&inside, mapped + 100), cudaSuccess);
+  EXPECT_EQ(std::memcmp(&whole, &inside, sizeof whole), 0);
+  EXPECT_EQ(cudaIpcOpenMemHandle(&opened, whole, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaIpcGetMemHandle(&theirs, mapped + (1 << 12)), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaIpcOpenMemHandle(&opened, whole, cudaIpcMemLazyEnablePeerAccess), cudaErrorDeviceUninitialized);
+  EXPECT_EQ(cudaIpcOpenMemHandle(&opened, {}, cudaIpcMemLazyEnablePeerAccess), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaIpcCloseMemHandle(mapped), cudaErrorInvalidValue);
+
+  void* own = nullptr;
+  ASSERT_EQ(cudaMalloc(&own, 100), cudaSuccess);
+  EXPECT_EQ(cudaIpcGetMemHandle(&whole, own), cudaErrorNotSupported);
+  EXPECT_THAT(take_faults().at(0).text, HasSubstr("pkb::Context::symmetric"));
+  unregister_memory(mapped);
+  unregister_memory(mapped + (1 << 12));
+  unmap_memory(mapped);
 }
 
 TEST_F(Runtime, EveryFunctionOfTheRealRuntimeIsThere) {

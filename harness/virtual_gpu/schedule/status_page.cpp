@@ -35,4 +35,17 @@ void StatusPage::describe_waits(std::string_view text) {
   x_page->waits[length] = '\0';
 }
 
+void StatusPage::add_race(std::string_view text) {
+  if (x_page == nullptr) return;
+  const std::size_t used = ::strnlen(x_page->races, sizeof(x_page->races));
+  if (used + text.size() + 2 > sizeof(x_page->races)) return;
+  char* const end = std::copy(text.begin(), text.end(), x_page->races + used);
+  end[0] = '\n';
+  end[1] = '\0';
+}
+
+void StatusPage::forget_races() {
+  if (x_page != nullptr) x_page->races[0] = '\0';
+}
+
 }  // namespace pkb::virtual_gpu

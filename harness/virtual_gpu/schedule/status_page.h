@@ -7,7 +7,8 @@
 
 namespace pkb::virtual_gpu {
 
-/// Writes the Status that another process may be reading. Calls are serialised by the caller.
+/// Writes the Status that another process may be reading. Calls are serialised by the caller; those about races need
+/// not be with the others.
 class StatusPage {
  public:
   explicit StatusPage(Status* page) : x_page(page) {}
@@ -19,6 +20,9 @@ class StatusPage {
   bool is_polling() const { return x_polling; }
   /// Keeps what fits.
   void describe_waits(std::string_view text);
+  /// Adds a line, if it fits.
+  void add_race(std::string_view text);
+  void forget_races();
 
  private:
   Status* x_page;
