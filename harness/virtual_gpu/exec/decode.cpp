@@ -390,7 +390,7 @@ std::uint32_t Decoder::source(const ptx::Operand& operand, Slot slot) {
       return read_special(*this, operand.name, slot);
     case Kind::symbol: {
       const auto found = symbol(operand.name);
-      if (!found) throw Unsupported{fmt::format("the symbol {}", operand.name)};
+      if (!found) throw Unsupported{fmt::format("the symbol {}", demangled(operand.name))};
       const std::uint64_t value = found->address + operand.bits;
       if (found->space != ptx::Space::local) return constant(value, slot);
       const std::uint32_t to = temporary(slot);
@@ -438,7 +438,7 @@ Decoder::Address Decoder::address(const ptx::Operand& operand) {
   std::uint64_t at = 0;
   if (!operand.name.empty()) {
     const auto found = symbol(operand.name);
-    if (!found) throw Unsupported{fmt::format("the symbol {}", operand.name)};
+    if (!found) throw Unsupported{fmt::format("the symbol {}", demangled(operand.name))};
     at = found->address;
   }
   return {constant(at, Slot::quad), Slot::quad, operand.bits};
@@ -531,7 +531,7 @@ std::uint32_t Decoder::function_index(const std::string& name) {
     if (const auto linked = x_symbols.find(name); linked != x_symbols.end()) added.address = linked->second;
     return static_cast<std::uint32_t>(x_functions.size() - 1);
   }
-  throw Unsupported{fmt::format("a call of {}", name)};
+  throw Unsupported{fmt::format("a call of {}", demangled(name))};
 }
 
 Kernel decode(const ptx::Module& module, const ptx::Function& function, const Symbols& symbols) {
