@@ -99,6 +99,7 @@ void print(const nlohmann::json& result, const PreparedJob& prepared, const std:
   if (verdict == name_of(Verdict::correct))
     fmt::print("correct: {} trials on {} ranks\n", prepared.job.trials, prepared.job.ranks);
   fmt::print("{}", diagnosis_lines(result));
+  fmt::print("{}", link_line(result));
   if (verdict == name_of(Verdict::compile_error))
     fmt::print("{}", result.at("compile").at("text").get<std::string>());
   if (const auto mps = result.value("mps", ""); !mps.empty()) fmt::print("{}\n", mps);

@@ -101,6 +101,21 @@ std::string output_lines(const nlohmann::json& result) {
   return lines;
 }
 
+std::string link_line(const nlohmann::json& result) {
+  const auto larger = [](const nlohmann::json& links, const char* one, const char* other) {
+    return std::max(links.at(one).get<double>(), links.at(other).get<double>());
+  };
+  nlohmann::json most;
+  for (const nlohmann::json& trial : result.value("trials", nlohmann::json::array()))
+    if (trial.contains("links") && larger(trial.at("links"), "least_sent", "least_received") > 0 &&
+        (most.is_null() || larger(trial.at("links"), "sent", "received") > larger(most, "sent", "received")))
+      most = trial.at("links");
+  if (most.is_null()) return {};
+  return fmt::format("links: kernels of the busiest rank sent {} and received {} bytes, {:.2f} times what the problem needs\n",
+                     most.at("sent").get<std::uint64_t>(), most.at("received").get<std::uint64_t>(),
+                     larger(most, "sent", "received") / larger(most, "least_sent", "least_received"));
+}
+
 std::string timing_lines(const nlohmann::json& result) {
   if (!result.contains("timing")) return {};
   const nlohmann::json& timing = result.at("timing");

@@ -31,6 +31,10 @@ class ProgressLine {
 /// A line per output: the worst of all trials.
 std::string output_lines(const nlohmann::json& result);
 
+/// What kernels moved between virtual GPUs in the run where that was the most, over the problem's minimum; empty where
+/// nothing has to be moved. Copies by the host's calls are not among it.
+std::string link_line(const nlohmann::json& result);
+
 /// Times and speedup, where there was timing; else empty.
 std::string timing_lines(const nlohmann::json& result);
 

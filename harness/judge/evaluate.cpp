@@ -10,6 +10,7 @@
 #include "harness/judge/bench.h"
 #include "harness/judge/cell.h"
 #include "harness/judge/layout.h"
+#include "harness/judge/link_bytes.h"
 #include "harness/judge/session.h"
 #include "harness/judge/timed.h"
 #include "harness/judge/trial_check.h"
@@ -244,12 +245,24 @@ class Evaluation {
       }
       x_findings.diagnoses.push_back(std::move(each));
     }
-    x_findings.trials.push_back({{"trial", trial},
-                                 {"variant", x_variant},
-                                 {"schedule", schedule},
-                                 {"passes", result.passes},
-                                 {"outputs", result.outputs()}});
+    nlohmann::json row = {{"trial", trial},
+                          {"variant", x_variant},
+                          {"schedule", schedule},
+                          {"passes", result.passes},
+                          {"outputs", result.outputs()}};
+    if (x_job.device == launch::Device::virtual_gpu) row["links"] = links();
+    x_findings.trials.push_back(std::move(row));
     return result.passes;
+  }
+
+  /// What the kernels of the last run moved between ranks, beside what the problem cannot avoid.
+  nlohmann::json links() {
+    const LinkBytes moved = busiest_link(x_session->counters(), x_bench.comm());
+    const problem::Cost least = x_bench.problem().cost(x_oracle->instance());
+    return {{"sent", moved.sent},
+            {"received", moved.received},
+            {"least_sent", least.sent_bytes},
+            {"least_received", least.received_bytes}};
   }
 
   static constexpr std::size_t kNoVariant = ~std::size_t{0};

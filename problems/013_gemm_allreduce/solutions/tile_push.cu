@@ -56,12 +56,16 @@ __global__ void __launch_bounds__(kThreads)
     gemm_push(const T* a, const T* b, Shape shape, pkb::Peers<T> slots, pkb::Signals signals) {
   const int tile = blockIdx.x, owner = tile % slots.ranks, slot = tile / slots.ranks;
   float sum[kPerThread][kPerThread] = {};
-  multiply(a, b, shape, tile / shape.columns() * kTile, tile % shape.columns() * kTile, sum);
+  const int row0 = tile / shape.columns() * kTile, column0 = tile % shape.columns() * kTile;
+  multiply(a, b, shape, row0, column0, sum);
 
   const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
   T* to = slots[owner] + (std::int64_t{slot} * slots.ranks + slots.rank) * kTileElements;
   for (int i = 0; i < kPerThread; ++i)
-    for (int j = 0; j < kPerThread; ++j) to[(ty + 16 * i) * kTile + tx + 16 * j] = static_cast<T>(sum[i][j]);
+    for (int j = 0; j < kPerThread; ++j) {
+      const int y = ty + 16 * i, x = tx + 16 * j;
+      if (row0 + y < shape.m && column0 + x < shape.n) to[y * kTile + x] = static_cast<T>(sum[i][j]);
+    }
   signals.signal(pkb::whole_block(), slot, owner);
 }
 
@@ -74,10 +78,10 @@ __global__ void __launch_bounds__(kThreads)
     const T* partial = slots + std::int64_t{slot} * c.ranks * kTileElements;
     const int row0 = tile / shape.columns() * kTile, column0 = tile % shape.columns() * kTile;
     for (int e = threadIdx.x; e < kTileElements; e += kThreads) {
-      float sum = 0;
-      for (int r = 0; r < c.ranks; ++r) sum += static_cast<float>(partial[r * kTileElements + e]);
       const int row = row0 + e / kTile, column = column0 + e % kTile;
       if (row >= shape.m || column >= shape.n) continue;
+      float sum = 0;
+      for (int r = 0; r < c.ranks; ++r) sum += static_cast<float>(partial[r * kTileElements + e]);
       for (int step = 0; step < c.ranks; ++step)
         c[(c.rank + step) % c.ranks][std::int64_t{row} * shape.n + column] = static_cast<T>(sum);
     }
