@@ -62,6 +62,8 @@ int main(int argc, char** argv) {
   pkb::cli::add_list(pkb);
   pkb::cli::add_show(pkb);
   pkb::cli::add_prompt(pkb);
+  pkb::cli::add_generate(pkb, exit);
+  pkb::cli::add_run(pkb, exit);
   pkb::cli::add_eval(pkb, exit);
   pkb::cli::add_baseline(pkb, exit);
   pkb::cli::add_export(pkb);

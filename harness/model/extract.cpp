@@ -101,12 +101,21 @@ bool is_difference(const std::string& text) {
   return std::regex_search(text, hunk);
 }
 
-/// The words by which models leave code out, where they have nothing but those beside them in a comment.
+/// The words by which models leave code out, as whole lines of comments: what stands in running text is about the code that
+/// is there.
 std::string elision_in(const SourceScan& scan) {
+  constexpr const char* kWhat = "(code|kernels?|file|functions?|implementation|program|definitions?)";
   static const std::regex words(
-      "(^|\n)[ \t/*.]*((\\.\\.\\.|\xE2\x80\xA6)|((the )?(rest|remainder|remaining)( of)?|same|as before|unchanged|existing|previous|other)"
-      "[^\n]*(same|as before|unchanged|code|kernel|here|above|omitted|remains)[^\n]*|[^\n]*(code|implementation) (omitted|unchanged|goes here)"
-      "[^\n]*|your code here[^\n]*)[ \t*./]*(\n|$)",
+      fmt::format("(^|\n)[ \t/*(]*("
+                  "(\\.\\.\\.|\xE2\x80\xA6)[^\n]{{0,50}}"
+                  "|(the )?(rest|remainder|remaining)( of)?( the)? {0}[^\n]{{0,30}}"
+                  "|(exactly |the )?(same|unchanged|identical)( as| from| to)? (before|the (previous|original|earlier) [^\n]{{0,30}})"
+                  "|(the )?(existing|previous|original) {0}( here| goes here| as before| unchanged)?"
+                  "|[^\n]{{0,30}}{0} (omitted|unchanged|(stays|remains) (the same|as before|unchanged)|goes here)[^\n]{{0,20}}"
+                  "|(omitted|unchanged)( for brevity| from before)?"
+                  "|your code( goes)? here"
+                  ")[ \t*./)]*(\n|$)",
+                  kWhat),
       std::regex::icase);
   std::smatch found;
   return std::regex_search(scan.comments(), found, words) ? found.str(2) : std::string();

@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
+
 namespace pkb::model {
 namespace {
 
@@ -53,6 +56,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"ApostropheInAComment", fenced("cuda", with_comment("// don't {")), with_comment("// don't {")},
         Case{"DotsThatAreCode", fenced("cuda", "template <class... A> void f(A...);\n" + kKernel),
              "template <class... A> void f(A...);\n" + kKernel},
+        Case{"ACommentAboutOthers", fenced("cuda", with_comment("// other ranks' kernels need not be resident.")),
+             with_comment("// other ranks' kernels need not be resident.")},
+        Case{"ACommentAboutTheOriginal", fenced("cuda", with_comment("// unchanged by the loop below, same layout as above")),
+             with_comment("// unchanged by the loop below, same layout as above")},
         Case{"ACommentAboutTheRest", fenced("cuda", with_comment("// the rest of the warps copy")),
              with_comment("// the rest of the warps copy")}),
     [](const auto& test) { return test.param.name; });
@@ -77,6 +84,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"RunInACommentOnly", fenced("cuda", "// void run(pkb::Context& c)\nint a;\n"), "defines no run"},
         Refusal{"CutOff", "```cuda\n" + kKernel.substr(0, kKernel.size() - 4), "breaks off"},
         Refusal{"Elided", fenced("cuda", with_comment("// ... same as before ...")), "leaves code out"},
+        Refusal{"SameAsBefore", fenced("cuda", with_comment("// same as before")), "leaves code out"},
+        Refusal{"ExistingCode", fenced("cuda", with_comment("  // existing code here")), "leaves code out"},
+        Refusal{"Omitted", fenced("cuda", with_comment("// (kernel implementation omitted for brevity)")), "leaves code out"},
         Refusal{"Dots", fenced("cuda", with_comment("// ...")), "leaves code out"},
         Refusal{"RestUnchanged", fenced("cuda", with_comment("/* rest of the code unchanged */")), "leaves code out"},
         Refusal{"Difference",
@@ -84,6 +94,19 @@ INSTANTIATE_TEST_SUITE_P(
                 "difference"},
         Refusal{"OneEndlessLine", fenced("", "void run(pkb::Context&) {}" + std::string(1 << 20, 'x') + "\n"), "too long"}),
     [](const auto& test) { return test.param.name; });
+
+TEST(ExtractCandidate, TakesEverySolution) {
+  namespace fs = std::filesystem;
+  int solutions = 0;
+  for (const auto& each : fs::recursive_directory_iterator(PKB_PROBLEMS)) {
+    if (each.path().extension() != ".cu" || each.path().parent_path().filename() != "solutions") continue;
+    std::ifstream file(each.path());
+    const std::string source{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_EQ(extract_candidate(fenced("cuda", source)).code, source) << each.path() << extract_candidate(fenced("", source)).reason;
+    ++solutions;
+  }
+  EXPECT_GE(solutions, 9);
+}
 
 TEST(ExtractCandidate, DoesNotDependOnWhatTheTextIsMadeOf) {
   // Bytes that are no UTF-8, zeros, fences without end: an answer in any case.
