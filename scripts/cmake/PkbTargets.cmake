@@ -21,10 +21,13 @@ function(pkb_library name)
   target_link_libraries(${name} PUBLIC pkb_options ${arg_LIBS})
 endfunction()
 
-# pkb_test(name SOURCES x_test.cpp ... LIBS ... [RANKS n] [LABELS ...]): a GoogleTest program beside the code.
+# pkb_test(name SOURCES x_test.cpp ... LIBS ... [RANKS n] [TIMEOUT seconds] [LABELS ...]): a GoogleTest program beside the code.
 # With RANKS it has its own main and runs under mpirun; otherwise every case becomes a CTest test.
 function(pkb_test name)
-  cmake_parse_arguments(arg "" "RANKS" "SOURCES;LIBS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "RANKS;TIMEOUT" "SOURCES;LIBS;LABELS" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE pkb_options ${arg_LIBS} GTest::gmock)
   if(arg_RANKS)
@@ -33,14 +36,14 @@ function(pkb_test name)
              --bind-to none --mca mpi_yield_when_idle 1 --mca btl self,vader
              --mca btl_vader_single_copy_mechanism none
              --mca btl_vader_backing_directory ${PROJECT_BINARY_DIR} --mca plm isolated $<TARGET_FILE:${name}>)
-    set_tests_properties(${name} PROPERTIES LABELS "mpi;${arg_LABELS}" TIMEOUT 120
+    set_tests_properties(${name} PROPERTIES LABELS "mpi;${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
       ENVIRONMENT "OPENBLAS_NUM_THREADS=1")
   else()
     target_link_libraries(${name} PRIVATE GTest::gtest_main)
     # An empty value would vanish from the list of properties and shift the others.
     set(labels "unit;${arg_LABELS}")
     gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
-                         PROPERTIES TIMEOUT 120 LABELS "${labels}")
+                         PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${labels}")
   endif()
 endfunction()
 
