@@ -67,7 +67,7 @@ struct Problem {
   /// Tiles that are computed at the same time share rows of A and columns of B, so that the L2 cache serves
   /// them.
   __device__ Place place(int tile) const {
-    constexpr int kTogether = 32;  // rows of tiles
+    constexpr int kTogether = 16;  // rows of tiles
     const int columns = (n + kColumns - 1) / kColumns, group = tile / (kTogether * columns);
     const int rows = min(kTogether, tile_rows() - group * kTogether),
               within = tile - group * kTogether * columns;
