@@ -5,15 +5,18 @@
 /// - `Team`, `split_block`, `split_grid`: who works together; compute and communication parts (team.cuh).
 /// - `Signals`: signal one, signal all, wait, barrier, finish (signals.cuh).
 /// - `store`, `add`, `store_async`, `add_async`: tiles to a peer (tile.cuh).
-/// - `reduce`, `all_reduce`: sums over a symmetric tensor, by the fabric where it can (reduce.cuh).
+/// - `reduce`, `all_reduce`: sums over a symmetric tensor, by the fabric where it can; `share_of`, `sum_of`,
+///   `store_to_all`: what they are made of (reduce.cuh).
 ///
-/// A rank's kernel that hands its tensor to all, in full:
+/// A kernel that hands this rank's tensor to all ranks, in full:
 ///
-///     pkb::Signals signals;  // from setup: signals = pkb::Signals(ctx, 1);
-///     __global__ void gather(pkb::Peers<float> out, const float* in, int count, pkb::Signals signals) {
-///       const pkb::Team block = pkb::whole_block();
+///     pkb::Signals signals;  // from setup: signals = pkb::Signals(ctx, 0);
+///     __global__ void gather(const float* in, pkb::Peers<float> out, std::int64_t count,
+///                            pkb::Signals signals) {
+///       const pkb::Range mine = pkb::share_of(count, pkb::this_block());
 ///       for (int r = 0; r < out.ranks; ++r)
-///         pkb::store(block, out[r] + out.rank * count, in, count);
+///         pkb::store(pkb::whole_block(), out[r] + out.rank * count + mine.begin, in + mine.begin,
+///                    mine.end - mine.begin);
 ///       signals.finish();
 ///     }
 ///

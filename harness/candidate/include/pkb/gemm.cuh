@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A matrix product for Hopper (sm_90a) to build on: C = A B for row-major A (m x k) and B (k x n) of
-/// __nv_bfloat16,
-/// __half or float, summed in fp32. What becomes of the sums is the caller's: they arrive tile by tile in
-/// registers.
+/// __nv_bfloat16, __half or float, summed in fp32. What becomes of the sums is the caller's: they arrive tile
+/// by tile in registers.
 ///
 ///     __global__ void __launch_bounds__(pkb::gemm::kThreads, 1)
 ///     product(const __grid_constant__ pkb::gemm::Problem<T> problem, T* c) {
 ///       pkb::gemm::multiply<4>(problem, pkb::this_block(), [&](const pkb::gemm::HalfTile& half) {
-///         half.each([&](int row, int column, float x, float y) { pkb::gemm::put(c, problem.m, problem.n,
-///         row, column, x, y); });
+///         half.each([&](int row, int column, float x, float y) {
+///           pkb::gemm::put(c, problem.m, problem.n, row, column, x, y);
+///         });
 ///       });
 ///     }
 ///     product<<<blocks, pkb::gemm::kThreads, pkb::gemm::shared_bytes(4), stream>>>(problem, c);

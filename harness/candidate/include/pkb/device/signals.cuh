@@ -10,7 +10,7 @@ namespace pkb {
 /// Signals between ranks: `slots` numbered places to meet, each with one counter per source rank, so that a
 /// fast rank's second signal cannot stand for a slow one's first. Counters only grow and nothing is ever
 /// reset; what they are compared with lives beside them, so it survives from run to run, and a captured graph
-/// may be replayed.
+/// may be replayed. A counter does not tell teams of one rank apart: give each a slot of its own.
 ///
 /// Order: signal, signal_all, barrier and finish release; wait, wait_all, barrier and finish acquire; both at
 /// system scope and for the whole team. What the team did before, or what had been made visible to it, is

@@ -8,8 +8,8 @@ namespace pkb {
 /// Threads of one block that work together: all of them, or whole warps. Functions that take a team are
 /// called by all of its threads.
 struct Team {
-  int thread = 0,
-      threads = 0;  ///< of this thread; how many there are, a multiple of 32 unless it is the whole block
+  int thread = 0;   ///< number of this one
+  int threads = 0;  ///< how many there are: a multiple of 32 unless it is the whole block
   int barrier = 0;  ///< the block's named barrier that the team uses, 0 to 15; 0 is __syncthreads()'
 
   /// Everything before it, by any thread of the team, happens before everything after it.

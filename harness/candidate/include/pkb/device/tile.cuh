@@ -12,8 +12,7 @@
 
 // Tiles to a peer: from shared or local global memory to any rank's, stored or added. All of them are
 // complete for others when the team has signalled and the others have waited (signals.cuh). Elements are
-// float, __half or
-// __nv_bfloat16; `store` takes any type of 1, 2, 4, 8 or 16 bytes.
+// float, __half or __nv_bfloat16; `store` takes any type of 1, 2, 4, 8 or 16 bytes.
 //
 // What is added to from several ranks must be cleared before the first of them adds: clear it, let a barrier
 // pass, add.
@@ -46,13 +45,6 @@ __device__ std::int64_t store_units(Team team, char* to, const char* from, std::
   for (std::int64_t i = team.thread; i < units; i += team.threads)
     reinterpret_cast<Unit*>(to)[i] = reinterpret_cast<const Unit*>(from)[i];
   return units * sizeof(Unit);
-}
-
-__device__ inline unsigned bits_of(__nv_bfloat16 a, __nv_bfloat16 b) {
-  return __bfloat16_as_ushort(a) | unsigned{__bfloat16_as_ushort(b)} << 16;
-}
-__device__ inline unsigned bits_of(__half a, __half b) {
-  return __half_as_ushort(a) | unsigned{__half_as_ushort(b)} << 16;
 }
 
 // 16 bytes, or one element.
