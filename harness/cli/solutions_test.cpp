@@ -56,6 +56,8 @@ TEST_P(Solved, IsCorrect) {
   command.environment["XDG_CACHE_HOME"] = PKB_TEST_CACHE;
   const Finished done = run(command);
   if (done.exit == 3 && std::string(setting.device) == "shared") GTEST_SKIP() << done.errors;
+  // Every tiny size allows three ranks; other numbers and sizes a problem may refuse.
+  if (done.exit == 2 && std::string(setting.name) != "3") GTEST_SKIP() << done.errors;
   ASSERT_EQ(done.exit, 0) << done.output << done.errors;
   const nlohmann::json result = nlohmann::json::parse(done.output);
   EXPECT_EQ(result.at("verdict"), "correct");
