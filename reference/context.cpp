@@ -33,6 +33,21 @@ std::unique_ptr<Communicator> make_communicator(MPI_Comm comm, const ContextOpti
   return options.staged ? make_staged_communicator(comm) : cuda_backend().nccl(comm);
 }
 
+/// The first and the last rank of the world stand in each other's groups, but for groups of all.
+bool mix(std::vector<GroupLayout>& layouts, int ranks) {
+  bool mixed = false;
+  for (GroupLayout& layout : layouts)
+    for (std::vector<int>& members : layout.ranks_of) {
+      if (static_cast<int>(members.size()) == ranks) continue;
+      for (int& member : members)
+        if (member == 0 || member == ranks - 1) {
+          member = ranks - 1 - member;
+          mixed = true;
+        }
+    }
+  return mixed;
+}
+
 template <class Map>
 std::string names_of(const Map& map) {
   std::string names;
@@ -58,6 +73,8 @@ Context::Context(MPI_Comm comm, ContextOptions options) : x_options(std::move(op
   std::vector<GroupLayout> layouts = x_options.groups;
   std::erase_if(layouts, [](const GroupLayout& layout) { return layout.name == "world"; });
   layouts.insert(layouts.begin(), {"world", {everyone}});
+  if (x_options.sabotage && x_options.sabotage->kind == Sabotage::Kind::mixed_groups && !x_options.sabotage->only)
+    x_sabotage_record.acted = mix(layouts, size);
   for (const GroupLayout& layout : layouts) {
     // Color: which of the groups; key: the place in it. A rank in none takes part in the split all the same.
     int color = MPI_UNDEFINED, key = 0;
@@ -73,8 +90,11 @@ Context::Context(MPI_Comm comm, ContextOptions options) : x_options(std::move(op
     if (split == MPI_COMM_NULL) continue;
     MPI_Comm_set_errhandler(split, MPI_ERRORS_RETURN);
     x_comms.push_back(split);
-    x_groups[layout.name] = std::make_unique<Group>(make_communicator(split, x_options),
-                                                    layout.ranks_of[static_cast<std::size_t>(color)]);
+    const std::vector<int>& members = layout.ranks_of[static_cast<std::size_t>(color)];
+    std::unique_ptr<Communicator> communicator = make_communicator(split, x_options);
+    if (x_options.sabotage)
+      communicator = sabotage(std::move(communicator), *x_options.sabotage, members, x_sabotage_record);
+    x_groups[layout.name] = std::make_unique<Group>(std::move(communicator), members);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 
 #include "reference/communicator.h"
 #include "reference/device.h"
+#include "reference/sabotage.h"
 #include "reference/tensor.h"
 
 namespace pkb::ref {
@@ -74,6 +76,7 @@ struct ContextOptions {
   DType run_dtype = DType::bf16;
   std::map<std::string, double, std::less<>> parameters{};
   std::vector<GroupLayout> groups{};  ///< "world" always exists
+  std::optional<Sabotage> sabotage{};  ///< of every group's collectives
 };
 
 /// A parameter's value; converts to the type that the callee wants.
@@ -115,11 +118,14 @@ class Context {
   bool staged() const { return x_options.staged; }
   /// Everything the library enqueues on cuda goes here; null on host.
   Stream stream() const;
+  /// What came of the sabotage until now.
+  const SabotageRecord& sabotage_record() const { return x_sabotage_record; }
   /// Waits until all of it is done.
   void synchronize() const;
 
  private:
   ContextOptions x_options;
+  SabotageRecord x_sabotage_record;
   std::vector<MPI_Comm> x_comms;
   std::map<std::string, std::unique_ptr<Group>, std::less<>> x_groups;
 };

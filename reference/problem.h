@@ -30,11 +30,22 @@ struct InputRequest {
 [[gnu::weak]] void make_inputs(ref::Context& ctx, const InputRequest& request, ref::Tensors& in);
 inline constexpr std::uint16_t kCustomTensors = 0x8000;
 
+/// What `check_outputs` judges: one rank's inputs, the reference's outputs in fp64 and in the run dtype, and the
+/// candidate's, of which it may believe nothing.
+struct Judged {
+  const ref::Tensors &in, &golden, &baseline, &got;
+};
+
+/// Optional, collective: for each output whose check is "custom" a tensor (fp64) of its shape, the element's
+/// error divided by the largest that is allowed. An element above 1, or NaN, is wrong.
+[[gnu::weak]] ref::Tensors check_outputs(ref::Context& ctx, const Judged& judged);
+
 /// The entry point of `build/problems/NNN_name.so`, exported as the symbol `pkb_problem`.
 struct ProblemEntry {
   ref::Tensors (*reference)(ref::Context&, const ref::Tensors&);
   ref::Tensors (*error_bound)(ref::Context&, const ref::Tensors&);  ///< null when the problem has none
   void (*make_inputs)(ref::Context&, const InputRequest&, ref::Tensors&);  ///< null when the problem has none
+  ref::Tensors (*check_outputs)(ref::Context&, const Judged&);      ///< null when the problem has none
 };
 
 }  // namespace pkb

@@ -26,6 +26,10 @@ class ProblemLibrary {
   void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) const {
     x_entry->make_inputs(ctx, request, in);
   }
+  bool has_check_outputs() const { return x_entry->check_outputs != nullptr; }
+  Tensors check_outputs(Context& ctx, const Judged& judged) const {
+    return x_entry->check_outputs(ctx, judged);
+  }
   Tensors error_bound(Context& ctx, const Tensors& in) const { return x_entry->error_bound(ctx, in); }
 
  private:

@@ -25,7 +25,8 @@ double independent_elements(const Accuracy& accuracy) {
 
 void Accuracy::add(DType dtype, double golden, double from_baseline, double from_candidate) {
   const auto squared = [](double x) { return x * x; };
-  const double one_rounding = golden == 0 ? 0 : squared(spacing(dtype, golden)) / 12;  // uniform within a half
+  const double one_rounding =
+      golden == 0 ? 0 : squared(spacing(dtype, golden)) / 12;  // uniform within a half
   candidate += squared(from_candidate - golden);
   baseline += squared(from_baseline - golden);
   rounding += one_rounding;
@@ -44,7 +45,8 @@ std::optional<std::string> audit(const problem::Check& check, DType dtype, const
   if (accuracy.candidate <= factor * factor * yardstick) return std::nullopt;
   const auto rms = [&](double sum) { return std::sqrt(sum / static_cast<double>(accuracy.count)); };
   return fmt::format(
-      "{}: every element is within its bound, but the RMS error over all ranks is {:.3g}, more than {:.3g} times "
+      "{}: every element is within its bound, but the RMS error over all ranks is {:.3g}, more than {:.3g} "
+      "times "
       "the {:.3g} of {}: precision was lost",
       check.output, rms(accuracy.candidate), factor, rms(yardstick),
       accuracy.baseline >= accuracy.rounding ? "the baseline" : "one rounding");

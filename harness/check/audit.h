@@ -15,8 +15,8 @@ namespace pkb::check {
 /// Sums over elements, added over ranks before the audit.
 struct Accuracy {
   double candidate = 0, baseline = 0;  ///< squared errors against golden
-  double rounding = 0;                 ///< squared errors that one rounding of the golden values is expected to make
-  double rounding_fourth = 0;          ///< the squares of these
+  double rounding = 0;         ///< squared errors that one rounding of the golden values is expected to make
+  double rounding_fourth = 0;  ///< the squares of these
   std::int64_t count = 0;
 
   /// One element, all finite.

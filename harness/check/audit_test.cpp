@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The audit on sums over W ranks of K products: every legitimate order must pass for every seed, every coarser
-// format must be refused.
+// The audit on sums over W ranks of K products: every legitimate order must pass for every seed, every
+// coarser format must be refused.
 #include "harness/check/audit.h"
 
 #include <gmock/gmock.h>
@@ -22,8 +22,8 @@ namespace {
 /// One element of C: the factors of each rank, in the run dtype.
 struct Element {
   DType dtype;
-  int ranks, terms, first_rank;                 // where a ring starts
-  std::vector<double> a, b;                     // rank-major
+  int ranks, terms, first_rank;  // where a ring starts
+  std::vector<double> a, b;      // rank-major
   double a_of(int rank, int k) const { return a[static_cast<std::size_t>(rank * terms + k)]; }
   double b_of(int rank, int k) const { return b[static_cast<std::size_t>(rank * terms + k)]; }
   double round(double value) const { return round_to(dtype, value); }
@@ -46,7 +46,8 @@ double in_order(const Element& e, int rank) {
 }
 double backwards(const Element& e, int rank) {
   float sum = 0;
-  for (int k = e.terms; k-- > 0;) sum += static_cast<float>(e.a_of(rank, k)) * static_cast<float>(e.b_of(rank, k));
+  for (int k = e.terms; k-- > 0;)
+    sum += static_cast<float>(e.a_of(rank, k)) * static_cast<float>(e.b_of(rank, k));
   return sum;
 }
 double split_in_eight(const Element& e, int rank) {
@@ -150,8 +151,9 @@ TEST(Audit, AcceptsEveryLegitimateOrder) {
   for (const DType dtype : {DType::bf16, DType::f16, DType::f32})
     for (const int ranks : {2, 3, 4, 8})
       for (std::uint64_t seed = 0; seed < 6; ++seed)
-        EXPECT_THAT(refused({.dtype = dtype, .ranks = ranks, .terms = 71, .elements = 250}, seed, kLegitimate),
-                    testing::IsEmpty())
+        EXPECT_THAT(
+            refused({.dtype = dtype, .ranks = ranks, .terms = 71, .elements = 250}, seed, kLegitimate),
+            testing::IsEmpty())
             << name_of(dtype) << ", W = " << ranks << ", seed " << seed;
 }
 
@@ -159,8 +161,9 @@ TEST(Audit, AcceptsEveryLegitimateOrderOfFewElements) {
   for (const DType dtype : {DType::bf16, DType::f16, DType::f32})
     for (const int elements : {1, 3, 20})
       for (std::uint64_t seed = 0; seed < 1000; ++seed)
-        EXPECT_THAT(refused({.dtype = dtype, .ranks = 3, .terms = 5, .elements = elements}, seed, kLegitimate),
-                    testing::IsEmpty())
+        EXPECT_THAT(
+            refused({.dtype = dtype, .ranks = 3, .terms = 5, .elements = elements}, seed, kLegitimate),
+            testing::IsEmpty())
             << name_of(dtype) << ", " << elements << " elements, seed " << seed;
 }
 
@@ -201,10 +204,12 @@ TEST(Audit, SaysHowMuchWasLost) {
   problem::Check check;
   check.output = "C";
   check.kind = problem::Check::Kind::floating;
-  const Accuracy accuracy{.candidate = 400, .baseline = 100, .rounding = 50, .rounding_fourth = 0.25, .count = 10'000};
-  EXPECT_EQ(audit(check, DType::bf16, accuracy),
-            "C: every element is within its bound, but the RMS error over all ranks is 0.2, more than 1.56 times "
-            "the 0.1 of the baseline: precision was lost");
+  const Accuracy accuracy{
+      .candidate = 400, .baseline = 100, .rounding = 50, .rounding_fourth = 0.25, .count = 10'000};
+  EXPECT_EQ(
+      audit(check, DType::bf16, accuracy),
+      "C: every element is within its bound, but the RMS error over all ranks is 0.2, more than 1.56 times "
+      "the 0.1 of the baseline: precision was lost");
   EXPECT_EQ(audit(check, DType::f32, accuracy), std::nullopt);
   check.kind = problem::Check::Kind::exact;
   EXPECT_EQ(audit(check, DType::bf16, accuracy), std::nullopt);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <stdexcept>
 #include <vector>
 
@@ -69,6 +70,60 @@ void compare_bits(const Output& output, Result& result) {
   }
 }
 
+/// The multisets of rows: a row of the candidate's that the reference has not, or has less often, is wrong.
+void compare_rows(const Output& output, Result& result) {
+  require(output.baseline.size() == output.got.size(), output.name, "the baseline has another size");
+  if (result.count == 0) return;
+  const auto rows = output.shape.empty() ? std::int64_t{1} : output.shape[0];
+  const std::size_t bytes = output.got.size() / static_cast<std::size_t>(rows);
+  const auto row = [&](std::span<const std::byte> all, std::int64_t index) {
+    return all.data() + static_cast<std::size_t>(index) * bytes;
+  };
+  const auto sorted = [&](std::span<const std::byte> all) {
+    std::vector<std::int64_t> order(static_cast<std::size_t>(rows));
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
+      return std::memcmp(row(all, a), row(all, b), bytes) < 0;
+    });
+    return order;
+  };
+  const std::vector<std::int64_t> got = sorted(output.got), expected = sorted(output.baseline);
+  std::vector<std::int64_t> wrong;
+  std::size_t e = 0;
+  for (const std::int64_t each : got) {
+    int order = -1;
+    while (e < expected.size() &&
+           (order = std::memcmp(row(output.baseline, expected[e]), row(output.got, each), bytes)) < 0)
+      ++e;
+    if (e < expected.size() && order == 0)
+      ++e;
+    else
+      wrong.push_back(each);
+  }
+  std::ranges::sort(wrong);
+  const std::int64_t width = result.count / rows;
+  for (const std::int64_t each : wrong)
+    for (std::int64_t i = each * width; i < (each + 1) * width; ++i)
+      note_mismatch(result, output, i, number_at(output.dtype, output.got.data(), i),
+                    number_at(output.dtype, output.baseline.data(), i), 0);
+}
+
+void compare_by_problem(const Output& output, Result& result) {
+  require(output.bound.size() == static_cast<std::size_t>(result.count), output.name,
+          "the problem judges another count");
+  for (std::int64_t i = 0; i < result.count; ++i) {
+    const double ratio = output.bound[static_cast<std::size_t>(i)];
+    if (ratio <= 1) {
+      result.worst = std::max(result.worst, ratio);
+      continue;
+    }
+    note_mismatch(result, output, i, number_at(output.dtype, output.got.data(), i),
+                  output.golden.empty() ? number_at(output.dtype, output.baseline.data(), i)
+                                        : output.golden[static_cast<std::size_t>(i)],
+                  0);
+  }
+}
+
 void compare_numbers(const problem::Check& check, const Output& output, Result& result) {
   const auto count = static_cast<std::size_t>(result.count);
   require(output.golden.size() == count, output.name, "the golden values have another count");
@@ -116,6 +171,12 @@ Result compare(const problem::Check& check, const Output& output) {
       break;
     case problem::Check::Kind::floating:
       compare_numbers(check, output, result);
+      break;
+    case problem::Check::Kind::rows:
+      compare_rows(output, result);
+      break;
+    case problem::Check::Kind::custom:
+      compare_by_problem(output, result);
       break;
   }
   if (result.passes()) return result;

@@ -25,7 +25,7 @@ struct Output {
       baseline;                    ///< the reference's in the run dtype; for `exact` this is what is expected
   std::span<const double> golden;  ///< the reference's in fp64; may be empty for `exact`
   std::span<const double>
-      bound;              ///< per element, from the error model; empty when the check states atol, rtol
+      bound;  ///< per element, from the error model; for `custom` its error over the largest allowed; else empty
   bool integers = false;  ///< every floating input of the trial was integer-valued
   std::byte poison{};     ///< what every byte of the output held before the run
 };

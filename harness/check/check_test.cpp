@@ -182,6 +182,48 @@ TEST(Compare, ExactTellsNanPayloadsAndSignsOfZeroApart) {
   EXPECT_EQ(judge({0x7fc1, 0x0000}), 1);
 }
 
+TEST(Compare, RowsMayComeInAnyOrderButNotOftenerOrChanged) {
+  const problem::Check check{.output = "out", .kind = problem::Check::Kind::rows};
+  const std::int64_t shape[] = {4, 2};
+  const auto expected = bytes<std::int32_t>({1, 2, 3, 4, 3, 4, 5, 6});
+  const auto judge = [&](std::initializer_list<std::int32_t> values) {
+    const auto got = bytes(values);
+    return compare(check, {.name = "out",
+                           .dtype = DType::i32,
+                           .shape = shape,
+                           .got = got,
+                           .baseline = expected,
+                           .golden = {},
+                           .bound = {}});
+  };
+  EXPECT_TRUE(judge({3, 4, 5, 6, 1, 2, 3, 4}).passes());
+  EXPECT_EQ(judge({3, 4, 1, 2, 1, 2, 5, 6}).mismatches, 2);
+  EXPECT_EQ(judge({3, 4, 1, 2, 1, 2, 5, 6}).first, 4);
+  EXPECT_EQ(judge({3, 4, 3, 4, 3, 4, 5, 6}).mismatches, 2);
+  EXPECT_EQ(judge({1, 2, 3, 4, 3, 4, 5, 7}).first, 6);
+  EXPECT_EQ(judge({1, 4, 3, 2, 3, 4, 5, 6}).mismatches, 4);
+}
+
+TEST(Compare, TheProblemsOwnCheckDecides) {
+  const problem::Check check{.output = "out", .kind = problem::Check::Kind::custom};
+  const std::int64_t shape[] = {3};
+  const auto got = bytes<float>({1, 2, 3});
+  const auto judge = [&](const std::vector<double>& shares) {
+    return compare(check, {.name = "out",
+                           .dtype = DType::f32,
+                           .shape = shape,
+                           .got = got,
+                           .baseline = got,
+                           .golden = {},
+                           .bound = shares});
+  };
+  EXPECT_TRUE(judge({0, 1, 0.5}).passes());
+  EXPECT_EQ(judge({0, 1, 0.5}).worst, 1);
+  EXPECT_EQ(judge({0, 1.001, 0.5}).first, 1);
+  EXPECT_EQ(judge({kNan, 1, 0.5}).first, 0);
+  EXPECT_THROW(judge({0, 1}), std::invalid_argument);
+}
+
 TEST(Compare, AnEmptyOutputPasses) {
   const std::int64_t shape[] = {0, 5};
   EXPECT_TRUE(compare({.output = "out"},

@@ -13,6 +13,7 @@ void add_list(CLI::App& pkb);
 void add_show(CLI::App& pkb);
 void add_eval(CLI::App& pkb, Exit& exit);
 void add_baseline(CLI::App& pkb, Exit& exit);
+void add_audit(CLI::App& pkb, Exit& exit);
 void add_export(CLI::App& pkb);
 void add_doctor(CLI::App& pkb, Exit& exit);
 void add_prompt(CLI::App& pkb);

@@ -66,6 +66,7 @@ int main(int argc, char** argv) {
   pkb::cli::add_run(pkb, exit);
   pkb::cli::add_eval(pkb, exit);
   pkb::cli::add_baseline(pkb, exit);
+  pkb::cli::add_audit(pkb, exit);
   pkb::cli::add_export(pkb);
   pkb::cli::add_doctor(pkb, exit);
   pkb::cli::add_roofline(pkb);

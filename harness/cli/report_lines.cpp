@@ -23,6 +23,16 @@ std::string place_of(const nlohmann::json& diagnosis) {
   return place;
 }
 
+std::string explanation_line(const nlohmann::json& diagnosis) {
+  const std::string what = diagnosis.value("class", ""), sentence = diagnosis.value("explanation", "");
+  if (sentence.empty()) return "";
+  const auto wrong = diagnosis.value("wrong", std::int64_t{0}), explained = diagnosis.value("explained", std::int64_t{0});
+  return fmt::format("  explained by: {} ({}, {}{})\n", sentence, what, diagnosis.value("category", ""),
+                     explained == 0       ? ""
+                     : explained == wrong ? ", fits every wrong element"
+                                          : fmt::format(", fits {} of {} wrong elements", explained, wrong));
+}
+
 /// Text that a candidate had a hand in must not command the terminal.
 std::string printable(std::string text) {
   for (char& c : text)
@@ -43,9 +53,11 @@ std::string diagnosis_lines(const nlohmann::json& result, std::size_t most) {
     return verdict_from(each.value("verdict", "")).value_or(Verdict::correct);
   });
   std::string lines;
-  for (std::size_t i = 0; i < std::min(all.size(), most); ++i)
+  for (std::size_t i = 0; i < std::min(all.size(), most); ++i) {
     lines += fmt::format("{}{}: {}\n", all[i].value("verdict", ""), place_of(all[i]),
                          printable(all[i].value("text", "")));
+    lines += explanation_line(all[i]);
+  }
   if (all.size() > most) lines += fmt::format("and {} more, see the result file\n", all.size() - most);
   return lines;
 }

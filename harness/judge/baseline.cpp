@@ -2,17 +2,13 @@
 #include <fmt/format.h>
 
 #include "harness/judge/bench.h"
+#include "harness/judge/lazy_answers.h"
 #include "harness/judge/timed.h"
 #include "harness/judge/trial_check.h"
 
 namespace pkb::judge {
 namespace {
 
-HostTensors to_host(const ref::Tensors& tensors) {
-  HostTensors all;
-  for (const auto& [name, tensor] : tensors) all[name] = tensor.bytes();
-  return all;
-}
 
 }  // namespace
 
@@ -29,12 +25,12 @@ Findings check_baseline(Bench& bench) {
     }
     bench.clock().enter("inputs");
     inputs = oracle->inputs(trial);
-    const HostTensors before = to_host(inputs);
+    const HostTensors before = to_host(oracle->input_tensors(), inputs);
     bench.clock().enter("reference");
     const Expected expected = oracle->expect(inputs);
     bench.clock().enter("check");
-    HostTensors now = to_host(inputs);
-    now.merge(to_host(expected.baseline));
+    HostTensors now = to_host(oracle->input_tensors(), inputs);
+    now.merge(to_host(oracle->output_tensors(), expected.baseline));
     TrialResult result = check_trial(*oracle, trial, expected, before, now, bench.comm());
     for (Diagnosis& each : result.diagnoses) findings.diagnoses.push_back(std::move(each));
     findings.trials.push_back({{"trial", trial},

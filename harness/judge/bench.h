@@ -61,6 +61,8 @@ struct Findings {
 
 Findings evaluate(Bench& bench);
 Findings check_baseline(Bench& bench);
+/// Rank 0: a fact "audit", an object per answer.
+Findings audit(Bench& bench);
 Findings export_trial(Bench& bench);
 
 /// Collective: gathers the findings and, on rank 0, writes verdict.json into the run folder.

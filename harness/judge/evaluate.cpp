@@ -9,6 +9,7 @@
 #include "harness/error/error.h"
 #include "harness/judge/bench.h"
 #include "harness/judge/cell.h"
+#include "harness/judge/explain_trial.h"
 #include "harness/judge/layout.h"
 #include "harness/judge/link_bytes.h"
 #include "harness/judge/session.h"
@@ -185,6 +186,7 @@ class Evaluation {
     if (x_oracle && !x_session->teardown()) return false;
     x_bench.clock().enter("setup");
     x_variant = variant;
+    x_previous = {};
     x_oracle = x_bench.oracle(variant);
     x_layout.emplace(x_oracle->instance(), x_bench.rank());
     worker::Setup setup{.tensors = x_layout->places(), .parameters = {}};
@@ -212,8 +214,9 @@ class Evaluation {
       x_bench.clock().enter("reference");
       if (!expected) expected = x_oracle->expect(inputs);
       x_bench.clock().enter("check");
-      if (!check(trial, schedule, *expected, before, now)) break;
+      if (!check(trial, schedule, inputs, *expected, before, now)) break;
     }
+    if (expected) x_previous = expected->baseline;
     return true;
   }
 
@@ -234,9 +237,11 @@ class Evaluation {
   }
 
   /// False when this run failed on some rank.
-  bool check(int trial, int schedule, const Expected& expected, const HostTensors& before,
+  bool check(int trial, int schedule, const ref::Tensors& inputs, const Expected& expected, const HostTensors& before,
              const HostTensors& now) {
     TrialResult result = check_trial(*x_oracle, trial, expected, before, now, x_bench.comm());
+    if (!result.passes && x_explained++ < kMostExplained)
+      explain_trial(*x_oracle, inputs, trial, expected, x_previous, now, result, x_bench.comm());
     for (Diagnosis& each : result.diagnoses) {
       if (schedule > 0) {
         // The same inputs have passed with another schedule.
@@ -265,6 +270,7 @@ class Evaluation {
             {"least_received", least.received_bytes}};
   }
 
+  static constexpr int kMostExplained = 2;  // trials: each costs as many runs of the reference as there are faults
   static constexpr std::size_t kNoVariant = ~std::size_t{0};
 
   Bench& x_bench;
@@ -278,6 +284,8 @@ class Evaluation {
   std::size_t x_variant = kNoVariant;
   std::unique_ptr<Oracle> x_oracle;
   std::optional<Layout> x_layout;
+  ref::Tensors x_previous;  ///< what the trial before should have given
+  int x_explained = 0;
   worker::Counters x_counters;
   Findings x_findings;
 };

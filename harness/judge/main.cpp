@@ -48,6 +48,9 @@ void judge(const launch::Job& job, double mpi_milliseconds) {
     case launch::Job::Mode::exporting:
       findings = export_trial(bench);
       break;
+    case launch::Job::Mode::auditing:
+      findings = audit(bench);
+      break;
   }
   bench.clock().add("mpi", mpi_milliseconds);
   write_verdict(bench, findings);

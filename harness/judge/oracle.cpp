@@ -61,6 +61,7 @@ Oracle::Oracle(const launch::Job& job, const problem::Instance& instance, const 
     : x_job(job),
       x_instance(instance),
       x_library(library),
+      x_comm(comm),
       x_rank(rank),
       x_context(comm, options_for(job, instance)) {}
 
@@ -128,8 +129,10 @@ ref::Tensors Oracle::inputs(int trial) {
 
 Expected Oracle::expect(const ref::Tensors& inputs) {
   Expected expected{.baseline = baseline(inputs), .golden = {}, .bound = {}};
-  const bool floating = std::ranges::any_of(
-      x_instance.checks, [](const auto& check) { return check.kind == problem::Check::Kind::floating; });
+  using Kind = problem::Check::Kind;
+  const bool floating = std::ranges::any_of(x_instance.checks, [](const auto& check) {
+    return check.kind == Kind::floating || check.kind == Kind::custom;
+  });
   if (!floating) return expected;
   ref::Tensors promoted;
   for (const auto& [name, tensor] : inputs)
@@ -143,6 +146,43 @@ Expected Oracle::expect(const ref::Tensors& inputs) {
          .remedy = "define error_bound in reference.cpp"});
   if (modelled) expected.bound = x_library.error_bound(x_context, promoted);
   return expected;
+}
+
+ref::Tensor Oracle::tensor(const problem::Tensor& like, const std::vector<std::byte>& bytes) const {
+  ref::Tensor made = ref::Tensor::empty(like.shape, like.dtype, x_context.place());
+  made.copy_from(bytes);
+  return made;
+}
+
+ref::Tensors Oracle::judge(const Expected& expected, const HostTensors& before, const HostTensors& now) {
+  using Kind = problem::Check::Kind;
+  if (std::ranges::none_of(x_instance.checks, [](const auto& check) { return check.kind == Kind::custom; }))
+    return {};
+  if (!x_library.has_check_outputs())
+    throw EnvironmentError({.where = x_instance.folder,
+                            .fault = "problem.json has custom checks, but the folder defines no check_outputs",
+                            .remedy = "define check_outputs in the folder"});
+  ref::Tensors in, got;
+  for (const problem::Tensor& each : input_tensors()) {
+    in.set(each.name, tensor(each, before.at(each.name)));
+    if (each.in_out) got.set(each.name, tensor(each, now.at(each.name)));
+  }
+  for (const problem::Tensor& each : output_tensors()) got.set(each.name, tensor(each, now.at(each.name)));
+  return x_library.check_outputs(
+      x_context, {.in = in, .golden = expected.golden, .baseline = expected.baseline, .got = got});
+}
+
+Oracle::Sabotaged Oracle::sabotaged(const ref::Tensors& inputs, const ref::Sabotage& fault) {
+  ref::ContextOptions options = options_for(x_job, x_instance);
+  options.staged = true;  // on cuda a communicator of NCCL for each fault would cost a second
+  options.sabotage = fault;
+  if (x_instance.sabotage_spares_control) options.sabotage->only = x_job.dtype;
+  ref::Context context(x_comm, options);
+  Sabotaged result{.outputs = x_library.reference(context, inputs), .record = context.sabotage_record()};
+  int record[] = {result.record.collectives, result.record.acted ? 1 : 0};
+  MPI_Allreduce(MPI_IN_PLACE, record, 2, MPI_INT, MPI_MAX, x_comm);
+  result.record = {.collectives = record[0], .acted = record[1] != 0};
+  return result;
 }
 
 }  // namespace pkb::judge

@@ -3,6 +3,11 @@
 
 #include <mpi.h>
 
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
 #include "harness/launch/job.h"
 #include "harness/problem/problem.h"
 #include "reference/context.h"
@@ -10,6 +15,9 @@
 #include "reference/tensor.h"
 
 namespace pkb::judge {
+
+/// Row-major bytes of this rank's tensors, by name, in host memory.
+using HostTensors = std::map<std::string, std::vector<std::byte>, std::less<>>;
 
 /// What a trial must give: computed by the judges among themselves, never shown to a worker.
 struct Expected {
@@ -39,6 +47,17 @@ class Oracle {
   /// Collective: the reference alone, in the run dtype.
   ref::Tensors baseline(const ref::Tensors& inputs) { return x_library.reference(x_context, inputs); }
 
+  /// Collective: what the problem's own code says of the outputs whose check is `custom`; empty without any.
+  ref::Tensors judge(const Expected& expected, const HostTensors& before, const HostTensors& now);
+
+  /// The reference in the run dtype with a fault in its collectives.
+  struct Sabotaged {
+    ref::Tensors outputs;
+    ref::SabotageRecord record;  ///< over all ranks
+  };
+  /// Collective.
+  Sabotaged sabotaged(const ref::Tensors& inputs, const ref::Sabotage& fault);
+
   ref::Context& context() { return x_context; }
   const problem::Instance& instance() const { return x_instance; }
   const std::vector<problem::Tensor>& input_tensors() const;
@@ -47,9 +66,12 @@ class Oracle {
  private:
   const problem::Values& values_of(const problem::Tensor& tensor, int trial) const;
 
+  ref::Tensor tensor(const problem::Tensor& like, const std::vector<std::byte>& bytes) const;
+
   const launch::Job& x_job;
   const problem::Instance& x_instance;
   const ref::ProblemLibrary& x_library;
+  MPI_Comm x_comm;
   int x_rank;
   ref::Context x_context;
 };

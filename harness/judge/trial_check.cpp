@@ -28,8 +28,8 @@ double finite(double value) { return std::isfinite(value) ? value : std::numeric
 class OutputCheck {
  public:
   OutputCheck(const problem::Check& check, const problem::Tensor& tensor, Oracle& oracle, int trial,
-              MPI_Comm comm)
-      : x_check(check), x_tensor(tensor), x_shape(tensor.shape), x_oracle(oracle), x_trial(trial), x_comm(comm) {
+              MPI_Comm comm, const ref::Tensors& judged)
+      : x_check(check), x_tensor(tensor), x_shape(tensor.shape), x_oracle(oracle), x_trial(trial), x_comm(comm), x_judged(judged) {
     MPI_Comm_rank(comm, &x_rank);
   }
 
@@ -38,12 +38,17 @@ class OutputCheck {
     const check::Result mine = compare(expected, got);
     if (!mine.passes())
       result.diagnoses.push_back(
-          {.verdict = Verdict::wrong_result, .rank = x_rank, .trial = x_trial, .text = mine.text});
+          {.verdict = Verdict::wrong_result, .rank = x_rank, .trial = x_trial, .text = mine.text,
+           .output = x_check.output,
+           .elements = mine.count,
+           .wrong = mine.mismatches,
+           .first = mine.first});
     const TrialResult::Output all = sum(mine);
     if (x_rank == 0 && all.mismatches == 0 && x_check.kind == problem::Check::Kind::floating)
       if (auto sentence = check::audit(x_check, x_tensor.dtype, x_accuracy))
         result.diagnoses.push_back(
-            {.verdict = Verdict::wrong_result, .rank = -1, .trial = x_trial, .text = *sentence});
+            {.verdict = Verdict::wrong_result, .rank = -1, .trial = x_trial, .text = *sentence,
+             .output = x_check.output, .what = "coarse_rounding", .category = "numerics"});
     result.summary.push_back(all);
     // Ranks that are wrong differ anyway; this is for those that are all within their bounds.
     if (x_tensor.replicated && all.mismatches == 0) compare_ranks(got, result);
@@ -65,11 +70,13 @@ class OutputCheck {
 
   check::Result compare(const Expected& expected, std::span<const std::byte> got) {
     const std::vector<std::byte> baseline = expected.baseline[x_check.output].bytes();
-    const bool floating = x_check.kind == problem::Check::Kind::floating;
+    const bool custom = x_check.kind == problem::Check::Kind::custom;
     const std::vector<double> golden =
-        floating ? expected.golden[x_check.output].values() : std::vector<double>();
+        custom || x_check.kind == problem::Check::Kind::floating ? expected.golden[x_check.output].values() : std::vector<double>();
     const std::vector<double> bound =
-        x_check.model_bound ? expected.bound[x_check.output].values() : std::vector<double>();
+        x_check.model_bound ? expected.bound[x_check.output].values()
+        : custom            ? x_judged[x_check.output].values()
+                            : std::vector<double>();
     return check::compare(x_check, {.name = x_check.output,
                                     .dtype = x_tensor.dtype,
                                     .shape = x_shape,
@@ -125,6 +132,7 @@ class OutputCheck {
   Oracle& x_oracle;
   int x_trial, x_rank = 0;
   MPI_Comm x_comm;
+  const ref::Tensors& x_judged;  // what the problem's own check says
   check::Accuracy x_accuracy;
 };
 
@@ -178,10 +186,11 @@ TrialResult check_trial(Oracle& oracle, int trial, const Expected& expected, con
                "input_changed: {}: element {} was changed, but inputs are not the candidate's to change",
                tensor.name, *changed)});
   }
+  const ref::Tensors judged = oracle.judge(expected, before, now);
   for (const problem::Check& check : oracle.instance().checks) {
     const problem::Tensor* tensor = find(oracle.output_tensors(), check.output);
     if (tensor == nullptr) tensor = find(oracle.input_tensors(), check.output);
-    OutputCheck(check, *tensor, oracle, trial, comm).judge(expected, now.at(check.output), result);
+    OutputCheck(check, *tensor, oracle, trial, comm, judged).judge(expected, now.at(check.output), result);
   }
   int passes = result.diagnoses.empty() ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &passes, 1, MPI_INT, MPI_MIN, comm);

@@ -15,9 +15,6 @@
 
 namespace pkb::judge {
 
-/// Row-major bytes of this rank's tensors, by name, in host memory.
-using HostTensors = std::map<std::string, std::vector<std::byte>, std::less<>>;
-
 /// What every byte of an output holds before a run: NaN in floating dtypes.
 std::byte poison_for(DType dtype);
 

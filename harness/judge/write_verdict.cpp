@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "harness/device/probe.h"
+#include "harness/diagnosis/diagnosis.h"
 #include "harness/judge/bench.h"
 #include "harness/judge/gather.h"
 #include "harness/store/store.h"
@@ -9,11 +10,46 @@
 namespace pkb::judge {
 namespace {
 
+/// Where the kind of failure alone tells.
+std::string_view category_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::deadlock:
+    case Verdict::timeout:
+    case Verdict::race:
+    case Verdict::nondeterministic:
+      return name_of(diagnosis::Category::synchronisation);
+    case Verdict::crash:
+    case Verdict::memory_fault:
+      return name_of(diagnosis::Category::memory_safety);
+    case Verdict::no_code:
+    case Verdict::compile_error:
+    case Verdict::load_error:
+    case Verdict::unsupported:
+    case Verdict::disqualified:
+    case Verdict::wrong_result:
+    case Verdict::correct:
+      break;
+  }
+  return "";
+}
+
 nlohmann::json to_json(const Diagnosis& diagnosis) {
-  return {{"verdict", name_of(diagnosis.verdict)},
+  nlohmann::json json = {{"verdict", name_of(diagnosis.verdict)},
           {"rank", diagnosis.rank},
           {"trial", diagnosis.trial},
-          {"text", diagnosis.text}};
+          {"text", diagnosis.text},
+          {"category", diagnosis.category.empty() ? category_of(diagnosis.verdict) : diagnosis.category}};
+  if (!diagnosis.what.empty()) json["class"] = diagnosis.what;
+  if (diagnosis.wrong > 0)
+    json.update({{"output", diagnosis.output},
+                 {"elements", diagnosis.elements},
+                 {"wrong", diagnosis.wrong},
+                 {"first", diagnosis.first},
+                 {"explanation", diagnosis.explanation},
+                 {"explained", diagnosis.explained},
+                 {"got_by_rank", diagnosis.got_by_rank},
+                 {"golden_by_rank", diagnosis.golden_by_rank}});
+  return json;
 }
 
 /// The gravest of all findings.

@@ -14,7 +14,7 @@ using nlohmann::json;
 
 constexpr std::string_view kDeviceNames[] = {"virtual", "shared", "cuda"};
 constexpr std::string_view kSandboxNames[] = {"bubblewrap", "none"};
-constexpr std::string_view kModeNames[] = {"evaluate", "baseline", "exporting"};
+constexpr std::string_view kModeNames[] = {"evaluate", "baseline", "exporting", "auditing"};
 
 [[noreturn]] void refuse(const char* key, const std::string& fault) {
   throw InputError({.where = fmt::format("job.json: {}", key), .fault = fault, .remedy = {}});

@@ -26,6 +26,7 @@ struct Job {
     evaluate,   ///< judge `library`, a compiled candidate
     baseline,   ///< check (and on cuda time) the reference alone
     exporting,  ///< write inputs, golden and baseline outputs of one trial to `export_folder`
+    auditing,   ///< judge answers that nobody worked for
   };
   Mode mode = Mode::evaluate;
   std::filesystem::path problem;  ///< folder of the problem

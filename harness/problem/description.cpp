@@ -36,6 +36,14 @@ Values::Kind kind_of(const std::string& name) {
   return kKinds.at(name);  // the schema lists the same names
 }
 
+Check::Kind check_kind_of(const std::string& name) {
+  static const std::map<std::string, Check::Kind> kKinds = {{"exact", Check::Kind::exact},
+                                                            {"floating", Check::Kind::floating},
+                                                            {"rows", Check::Kind::rows},
+                                                            {"custom", Check::Kind::custom}};
+  return kKinds.at(name);  // the schema lists the same names
+}
+
 /// Turns a validated document into a Description, and refuses what a schema cannot say.
 class Reader {
  public:
@@ -61,6 +69,9 @@ class Reader {
     for (const auto& [name, check] : json["check"].items()) read_check(name, check);
     require_extents();
     require_checks();
+    x_description.sabotage_spares_control = json.value("sabotage", "all") == "T";
+    if (json.contains("harmless"))
+      x_description.harmless = json["harmless"].get<std::map<std::string, std::string>>();
     read_cost(json["cost"]);
     return std::move(x_description);
   }
@@ -208,10 +219,11 @@ class Reader {
     if (!is_in_out && std::ranges::none_of(x_description.outputs, same))
       throw error(field, "there is no such output, nor an input that is in_out", "name one");
     Check check{.output = name};
-    if (json["kind"] == "exact") {
-      if (json.size() != 1) throw error(field, "an exact check has no bound", "remove all but kind");
+    check.kind = check_kind_of(json["kind"]);
+    if (check.kind != Check::Kind::floating) {
+      if (json.size() != 1)
+        throw error(field, "only a floating check has a bound", "remove all but kind");
     } else {
-      check.kind = Check::Kind::floating;
       check.model_bound = json.value("model_bound", false);
       check.atol = json.value("atol", 0.0);
       check.rtol = json.value("rtol", 0.0);

@@ -67,6 +67,8 @@ struct Description {
   std::vector<SizeDescription> sizes;
   std::vector<Constraint> constraints;
   std::vector<CheckDescription> checks;
+  bool sabotage_spares_control = false;
+  std::map<std::string, std::string> harmless;
   std::string flops, hbm, sent, received;
 };
 

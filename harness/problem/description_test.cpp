@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"TwoBounds", R"("atol": 0.5)", R"("atol": 0.5, "model_bound": true)",
                "check.C: a floating check has either a model_bound or atol and rtol; give one of the two"},
         Change{"ExactWithBound", R"({"kind": "floating", "atol": 0.5})", R"({"kind": "exact", "atol": 0.5})",
-               "check.C: an exact check has no bound; remove all but kind"},
+               "check.C: only a floating check has a bound; remove all but kind"},
         Change{"ValuesOfAnotherKind", R"({"kind": "normal"})", R"({"kind": "bits", "mean": 1})",
                "inputs.A.values: \"mean\" means nothing for bits; bits takes kind"},
         Change{"RangeWithoutEnd", R"({"kind": "normal"})", R"({"kind": "integers", "low": 1})",

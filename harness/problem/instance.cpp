@@ -35,6 +35,8 @@ class Resolver {
     require_constraints(instance.symbols);
     instance.groups = groups(instance.symbols);
     instance.tensors_of = tensors(instance.symbols);
+    instance.sabotage_spares_control = x_description.sabotage_spares_control;
+    instance.harmless = x_description.harmless;
     for (const CheckDescription& each : x_description.checks) {
       instance.checks.push_back(each.check);
       instance.checks.back().exact_on_integers = value(each.exact_on_integers, instance.symbols) != 0;
@@ -206,7 +208,13 @@ std::vector<Instance> Problem::instances(const Choice& choice) const {
     const int number = static_cast<int>(all.size());
     const Resolver resolver(*x_description, fmt::format("{}.variants[{}]", field, number - 1), ranks,
                             choice.dtype);
-    all.push_back(resolver.resolve(size, number, variant));
+    try {
+      all.push_back(resolver.resolve(size, number, variant));
+    } catch (const InputError&) {
+      // A branch that takes several ranks, an idle one for example, is none for a number of ranks that the size is not
+      // meant for.
+      if (std::ranges::find(size.ranks, ranks) != size.ranks.end()) throw;
+    }
   }
   return all;
 }

@@ -49,7 +49,12 @@ struct Tensor {
 
 /// How one output is judged.
 struct Check {
-  enum class Kind : std::uint8_t { exact, floating };
+  enum class Kind : std::uint8_t {
+    exact,     ///< all bits
+    floating,  ///< within a bound per element, and accurate over all
+    rows,      ///< the same rows (slices of the first dimension), all bits, in any order
+    custom,    ///< `check_outputs` in the problem's folder says
+  };
   std::string output;
   Kind kind = Kind::exact;
   bool model_bound = false;        ///< floating: `error_bound` in the problem's folder gives a bound per element
@@ -79,6 +84,10 @@ struct Instance {
   std::vector<std::string> parameter_names;
   std::vector<Group> groups;  ///< "world" first
   std::vector<Check> checks;
+  /// `pkb audit` spoils messages in the run dtype only: the others say who sends what to whom.
+  bool sabotage_spares_control = false;
+  /// Lazy answers that change nothing, or the first words of several -> why. See `pkb audit`.
+  std::map<std::string, std::string> harmless;
 
   /// Inputs then outputs, in problem.json's order, as `rank` sees them. A tensor that a rank does not have
   /// (an output on the root only) has an empty buffer there: its shape's first extent is 0.

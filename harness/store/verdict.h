@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <vector>
+#include <vector>
 
 namespace pkb {
 
@@ -46,6 +47,11 @@ struct Diagnosis {
   int rank = -1;
   int trial = -1;
   std::string text;  ///< one English sentence
+
+  // Of outputs that are wrong; see harness/diagnosis.
+  std::string output{}, what{}, category{}, explanation{};
+  std::int64_t elements = 0, wrong = 0, explained = 0, first = -1;
+  std::vector<double> got_by_rank{}, golden_by_rank{};  ///< at `first`
 };
 
 }  // namespace pkb
