@@ -54,6 +54,7 @@ TEST_F(PromptTest, EveryProblemHasAWholeOne) {
       EXPECT_THAT(text, HasSubstr("8 x NVIDIA H200"));
       EXPECT_THAT(text, Not(HasSubstr("&lt;")));
       EXPECT_EQ(prompt::task(each, {.style = style, .hardware = &roofline::find_hardware("h200"), .primitives = true}, sources()), text);
+      if (!fs::exists(each.folder() / "solutions")) continue;
       for (const auto& solution : fs::directory_iterator(each.folder() / "solutions")) {
         std::ifstream file(solution.path());
         const std::string whole{std::istreambuf_iterator<char>(file), {}};
