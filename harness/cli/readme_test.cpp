@@ -39,7 +39,8 @@ TEST(Readme, ItsCommandsWork) {
   ASSERT_FALSE(readme.kernel.empty());
   const TestFolder folder;
   std::ofstream(folder.path() / "my_kernel.cu") << readme.kernel;
-  std::filesystem::create_directory_symlink(PKB_SOURCE "/problems", folder.path() / "problems");
+  for (const char* const shown : {"problems", "prompts"})
+    std::filesystem::create_directory_symlink(std::filesystem::path(PKB_SOURCE) / shown, folder.path() / shown);
 
   for (const std::string& line : readme.commands) {
     std::istringstream words(line);

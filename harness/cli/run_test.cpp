@@ -29,7 +29,7 @@ Command pkb(const std::vector<std::string>& arguments) {
 }
 
 Command replay(const fs::path& out) {
-  return pkb({"run", "--replay", kReplay, "--problems", "1-13", "--device", "virtual", "--repair", "1", "--trials", "2",
+  return pkb({"run", "--replay", kReplay, "--problems", "1-8,13", "--device", "virtual", "--repair", "1", "--trials", "2",
               "--out", out.string()});
 }
 
