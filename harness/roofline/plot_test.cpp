@@ -28,8 +28,8 @@ const char* const kCalibration = R"({
       {"mechanism": "bulk_store", "from": 0, "to": 0, "bytes": 268435456, "sms": 132, "gb_s": {"median": 2000}}]}})";
 
 TEST(Plot, DrawsACurvePerMechanismWithItsSpread) {
-  const std::string script = gnuplot_script(problem::parse_json("c.json", kCalibration), "/tmp/it's.svg");
-  EXPECT_THAT(script, AllOf(HasSubstr("set output '/tmp/it''s.svg'"), HasSubstr("'It''s a GPU, loopback: one GPU"),
+  const std::string script = gnuplot_script(problem::parse_json("c.json", kCalibration), "it's.svg");
+  EXPECT_THAT(script, AllOf(HasSubstr("set output 'it''s.svg'"), HasSubstr("'It''s a GPU, loopback: one GPU"),
                             HasSubstr("$size_copy_engine << EOD\n128 0.05 0.04 0.06\n1048576 300 300 300\nEOD\n"),
                             HasSubstr("$sms_bulk_store << EOD\n1 30 30 30\n132 2000 2000 2000\nEOD\n")));
 }
