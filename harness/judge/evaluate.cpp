@@ -154,8 +154,10 @@ class Evaluation {
   bool load() {
     if (!x_session->load(hello_for(x_bench, x_cell, x_confined))) return false;
     std::uint64_t bytes = 0;
-    for (const problem::Instance& each : x_bench.instances())
-      bytes = std::max(bytes, Track::bytes(Layout(each, x_bench.rank())));
+    for (const problem::Instance& each : x_bench.instances()) {
+      const Layout layout(each, x_bench.rank());
+      bytes = std::max(bytes, x_job.timed ? Track::bytes(layout) : layout.bytes);
+    }
     x_segment = x_bench.memory().create(bytes);
     return x_session->share(x_segment);
   }
