@@ -66,7 +66,7 @@ struct Usage {
 
 /// One result file, or one reply that held no code, reduced to what boards and tables need.
 struct Evaluation {
-  std::string id{};       ///< of the result; of a reply without code "CAMPAIGN/PROBLEM/sample-S/attempt-A"
+  std::string id{};  ///< of the result: "20261130T183000Z-0123456789abcdef". A reply without code gets one
   Index file = kNoIndex;  ///< Report::files
   Index problem = 0, submitter = 0, board = 0;
   Index sample = 0;  ///< 0, 1, ... within submitter, problem and board
@@ -143,13 +143,13 @@ struct Failures {
 /// A submitter on a board.
 struct Row {
   Index submitter = 0;
-  Figures figures;  ///< with all attempts: a sample is as good as its best
-  std::vector<Figures>
-      by_attempt{};  ///< [a]: had there been no attempt after a. The first is what a model does unaided
-  std::vector<double> curve{};       ///< fast_p, one for each of Report::curve_p
-  std::vector<Cell> cells{};         ///< one for each of Report::problems, in their order
-  std::vector<Failures> failures{};  ///< most frequent first
-  Usage usage{};                     ///< of all replies
+  Figures figures;                    ///< with all attempts: a sample is as good as its best
+  std::vector<Figures> by_attempt{};  ///< [a]: had there been no attempt after a; ten at most. The first is
+                                      ///< what a model does unaided
+  std::vector<double> curve{};        ///< fast_p, one for each of Report::curve_p
+  std::vector<Cell> cells{};          ///< one for each of Report::problems, in their order
+  std::vector<Failures> failures{};   ///< most frequent first
+  Usage usage{};                      ///< of all replies
   int replies = 0, unpriced = 0;  ///< price is kNone when none has one, and a lower bound when some have not
   int unstable = 0;               ///< correct evaluations whose times are doubtful
   std::string first{}, last{};    ///< created
@@ -164,7 +164,7 @@ struct Board {
   int ranks = 0;
   bool generated_inputs = true;  ///< else the evaluator brought inputs of his own
   std::string name{};            ///< unique, "4 x NVIDIA H200, W = 4, paper, bf16"
-  std::vector<Row> rows{};       ///< best first: by `solved` share, then fast_1, then label
+  std::vector<Row> rows{};       ///< best first: by `correct`, then fast_1, then label
 
   /// Says nothing of speed.
   bool is_verdict_only() const { return device != launch::Device::cuda; }
@@ -179,13 +179,14 @@ struct Notice {
     duplicate,  ///< the same result once more; counted once
     version,    ///< results of different versions of one problem on one board
     repeated,   ///< one attempt evaluated several times with different verdicts
+    unjudged,   ///< a reply with code that was not evaluated: missing
     ignored,    ///< JSON that is no result and no part of a campaign
   };
   Kind kind = Kind::malformed;
   std::string file{}, text{};
 };
 inline constexpr std::string_view kNoticeNames[] = {"malformed", "unreadable", "conflict", "duplicate",
-                                                    "version",   "repeated",   "ignored"};
+                                                    "version",   "repeated",   "unjudged", "ignored"};
 constexpr std::string_view name_of(Notice::Kind kind) { return kNoticeNames[static_cast<std::size_t>(kind)]; }
 
 /// Figures that others have published. Shown beside ours, never ranked with them.
@@ -201,7 +202,7 @@ struct Report {
   std::vector<Submitter> submitters{};
   std::vector<Board> boards{};  ///< timed ones first
   std::vector<Evaluation> evaluations{};
-  std::vector<std::filesystem::path> files{};
+  std::vector<std::string> files{};  ///< paths
   std::vector<Notice> notices{};
   std::vector<Published> published{};
   std::vector<double> curve_p{};  ///< 0, 0.05, ... 4
@@ -269,7 +270,8 @@ constexpr std::string_view name_of(Comparison::Change::Kind kind) {
 /// @throws InputError when one has no results, or no board has both.
 Comparison compare(const Report& report, const std::string& before, const std::string& after);
 
-/// A static site in `folder`, which is made when it does not exist; library pkb_report_site in harness/report/site.
+/// A static site in `folder`, which is made when it does not exist; library pkb_report_site in
+/// harness/report/site.
 /// @throws EnvironmentError
 void write_site(const Report& report, const std::optional<Comparison>& comparison,
                 const std::filesystem::path& folder);
