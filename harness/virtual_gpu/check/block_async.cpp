@@ -23,16 +23,20 @@ void BlockCheck::proxy_fence(std::uint32_t warp, std::uint32_t lanes) {
 void BlockCheck::check_proxy(const Access& access, BlockCheck& owner, int lane, std::uint64_t offset,
                              std::uint64_t bytes) {
   if (&owner != this) return;
+  const Thread me = thread_of(x_block, access.warp, static_cast<std::uint32_t>(lane));
+  const Stamp mine = Stamp::of(me, x_now);
+  const View& known = *view(access.warp, lane);
   for (std::uint64_t at = offset / kGranule; at * kGranule < offset + bytes && at < x_shared.granules(); ++at) {
     const SharedShadow::Write& last = x_shared.write(at);
     const Thread writer = last.stamp.thread();
-    if (last.stamp.none() || block_of(writer) != x_block || agent_of(writer) >= kWarps ||
-        last.stamp.time() <= x_proxied.known[agent_of(writer)] ||
-        last.stamp.time() <= time_of(x_proxied.threads, writer & 0x7ff))
-      continue;
+    if (last.stamp.none() || block_of(writer) != x_block) continue;
+    const bool is_fenced = agent_of(writer) >= kWarps || last.stamp.time() <= x_proxied.known[agent_of(writer)] ||
+                           last.stamp.time() <= time_of(x_proxied.threads, writer & 0x7ff);
+    if (is_fenced && ordered(known, me, last.stamp)) continue;
     const PlaceId place = x_grid->place(access.place);
+    if (is_fenced)
+      return conflict("shared memory", at * kGranule, true, mine, place, last.stamp, last.place, known);
     checker().report(Fault::Kind::race, place, last.place, [&] {
-      const Stamp mine = Stamp::of(thread_of(x_block, access.warp, static_cast<std::uint32_t>(lane)), x_now);
       Fault fault = fault_at(x_ledger, Fault::Kind::race, place, mine);
       fault.text = fmt::format(
           "race between proxies at byte {} of shared memory: a generic write is read by the async proxy without "

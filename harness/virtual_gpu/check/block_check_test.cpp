@@ -362,6 +362,38 @@ TEST_F(BlockCheckTest, AWaitForTheGridBeforeJoinsAllOfIt) {
   EXPECT_EQ(x_faults.size(), 1u);
 }
 
+TEST_F(BlockCheckTest, AProductReadsWhatIsStoredFencedAndOrdered) {
+  const auto read_operand = [](BlockCheck& block) { block.check_proxy({.warp = 0, .place = 2}, block, 0, 0, 16); };
+  const auto fenced = block(grid(0, 1));
+  shared(*fenced, Kind::write, 1, 0, 0, 1);
+  fenced->proxy_fence(1, ~0u);
+  block_barrier(*fenced);
+  read_operand(*fenced);
+  EXPECT_EQ(found(), "");
+  const auto unordered = block(grid(0, 1));
+  shared(*unordered, Kind::write, 1, 0, 0, 1);
+  unordered->proxy_fence(1, ~0u);
+  read_operand(*unordered);
+  ASSERT_EQ(x_faults.size(), 1u);
+  EXPECT_NE(found().find("a barrier is missing"), std::string::npos) << found();
+}
+
+TEST_F(BlockCheckTest, AProductReadsWhatACopyHasBrought) {
+  const auto a = block(grid(0, 1));
+  const auto issue = [&] {
+    a->shared_stretch({.kind = Kind::write, .place = 1, .bytes = 16, .agent = kBulkWrites}, *a, 0, 0, 16);
+    const std::uint32_t moment = a->moment();
+    a->issued();
+    return moment;
+  };
+  a->waited(0, 1, kBulkWrites, 0, issue());
+  a->check_proxy({.warp = 0, .place = 2}, *a, 0, 0, 16);
+  EXPECT_EQ(found(), "");
+  issue();
+  a->check_proxy({.warp = 0, .place = 2}, *a, 0, 0, 16);
+  EXPECT_EQ(x_faults.size(), 1u);
+}
+
 TEST(Clock, SurvivesEncoding) {
   Clock clock;
   clock.add_ended(5, 9);

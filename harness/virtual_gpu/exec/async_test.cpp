@@ -157,6 +157,9 @@ INSTANTIATE_TEST_SUITE_P(
                "is used before mbarrier.init, or was overwritten"},
         Misuse{"Invalidated", "mbarrier.init.shared.b64 [bar], 1;mbarrier.inval.shared.b64 [bar];?;",
                "is used after mbarrier.inval"},
+        Misuse{"ParityOfTwo",
+               "mbarrier.init.shared.b64 [bar], 1;mbarrier.test_wait.parity.shared.b64 %p1, [bar], 2;",
+               "is tested for parity 2; it has to be 0 or 1"},
         Misuse{"TransactionOverflow",
                "mbarrier.init.shared.b64 [bar], 1;mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], 1048575;"
                "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], 1;",

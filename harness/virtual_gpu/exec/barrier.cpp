@@ -49,10 +49,11 @@ void fence(Warp& warp, const Instruction& in) {
   if (check::BlockCheck* const check = warp.block().check())
     check->fence(warp.index(), warp.mask(), static_cast<check::Scope>(in.flags), in.place);
 }
-// Orders nothing between generic accesses.
-void proxy_fence(Warp& warp, const Instruction&) {
+// Orders nothing between generic accesses. in.flags: whether it is the fence of the async proxy.
+void proxy_fence(Warp& warp, const Instruction& in) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (check::BlockCheck* const check = warp.block().check()) check->proxy_fence(warp.index(), warp.mask());
+  if (check::BlockCheck* const check = warp.block().check(); check != nullptr && in.flags != 0)
+    check->proxy_fence(warp.index(), warp.mask());
 }
 void nap(Warp& warp, const Instruction&) { warp.idle(); }
 
@@ -104,7 +105,7 @@ void build_fence(Decoder& decoder, const ptx::Statement& statement, const Entry&
   const std::string_view opcode = statement.opcode;
   const auto has = [&](std::string_view word) { return opcode.find(word) != std::string_view::npos; };
   if (has(".proxy") || has(".mbarrier_init")) {
-    decoder.emit(proxy_fence);
+    decoder.emit(proxy_fence).flags = has(".proxy.async") ? 1 : 0;
     return;
   }
   const check::Scope scope = has(".cta")       ? check::Scope::cta

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "harness/virtual_gpu/check/block_check.h"
 #include "harness/virtual_gpu/exec/block.h"
 #include "harness/virtual_gpu/exec/matrix.h"
 #include "harness/virtual_gpu/exec/matrix_descriptor.h"
@@ -34,8 +35,12 @@ bool read_lines(Warp& warp, const Instruction& in, const MatrixDescriptor& matri
                 std::uint32_t index, Lines& lines) {
   constexpr std::uint32_t kPiece = 16;
   BlockState& block = warp.block();
+  check::BlockCheck* const check = block.check();
   const auto piece = [&](std::uint32_t address) -> const std::byte* {
-    if (address + kPiece <= block.shared_bytes()) return block.shared() + address;
+    if (address + kPiece <= block.shared_bytes()) {
+      if (check != nullptr) check->check_proxy({.warp = warp.index(), .place = in.place}, *check, 0, address, kPiece);
+      return block.shared() + address;
+    }
     warp.fault(in, 0, Fault::Kind::illegal_address, address,
                fmt::format("a matrix descriptor leads to shared address {:#x}, but the block has {} bytes of "
                            "shared memory",

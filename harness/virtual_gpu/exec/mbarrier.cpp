@@ -119,6 +119,22 @@ std::optional<Quad> apply(Warp& warp, const Instruction& in, int lane, ptx::Spac
 
 void tell_nothing(check::BlockCheck&, Quad, check::BlockCheck&) {}
 
+/// To the checks mbarrier.init writes the object and what else threads do with it reads it: who uses it has to know
+/// of the initialisation, and who initialises it again that nobody uses it any more. Copies that complete at it
+/// belong to the thread that waits for them.
+void check_use(Warp& warp, const Instruction& in, int lane, check::BlockCheck& owner, Quad offset, check::Access::Kind kind) {
+  Quad offsets[kLanes];
+  offsets[lane] = offset;
+  const bool reads = kind != check::Access::Kind::write;
+  warp.block().check()->shared({.kind = kind,
+                                .order = reads ? check::Order::relaxed : check::Order::weak,
+                                .scope = check::Scope::cluster,
+                                .warp = warp.index(),
+                                .place = in.place,
+                                .bytes = sizeof(Quad)},
+                               owner, 1u << lane, offsets);
+}
+
 template <class Change>
 Mbarrier::Misuse if_usable(Mbarrier& object, Change change) {
   Mbarrier::Misuse misuse = object.unusable();
@@ -165,6 +181,8 @@ void change(Warp& warp, const Instruction& in) {
         apply(warp, in, lane, space_of(in), warp.at<Quad>(in.a)[lane], Access::write,
               [&](Mbarrier& object) { return act<action>(object, operand, (in.flags & kDrops) != 0); },
               [&](check::BlockCheck& owner, Quad offset, check::BlockCheck& mine) {
+                check_use(warp, in, lane, owner, offset,
+                          action == Action::init ? check::Access::Kind::write : check::Access::Kind::peek);
                 if (action == Action::init)
                   owner.mbarrier_init(offset);
                 else if (arrives)
@@ -181,19 +199,25 @@ void test(Warp& warp, const Instruction& in) {
   Word completed = 0;
   for (Word left = warp.mask(); left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
-    const bool phase = parity ? (warp.at<Word>(in.b)[lane] & 1) != 0
-                              : Mbarrier(warp.at<Quad>(in.b)[lane]).phase();
-    const auto bits = apply(warp, in, lane, space_of(in), warp.at<Quad>(in.a)[lane], Access::read,
-                            [](Mbarrier& object) { return object.unusable(); }, tell_nothing);
+    const Word operand = parity ? warp.at<Word>(in.b)[lane] : 0;
+    const bool phase = parity ? operand != 0 : Mbarrier(warp.at<Quad>(in.b)[lane]).phase();
+    bool passes = false;
+    const auto bits = apply(
+        warp, in, lane, space_of(in), warp.at<Quad>(in.a)[lane], Access::read,
+        [&](Mbarrier& object) {
+          return if_usable(object, [&]() -> Mbarrier::Misuse {
+            passes = phase != object.phase();
+            if (operand <= 1) return std::nullopt;
+            return fmt::format("is tested for parity {}; it has to be 0 or 1", operand);
+          });
+        },
+        [&](check::BlockCheck& owner, Quad offset, check::BlockCheck& mine) {
+          if (!passes) return;  // it comes again, and many times
+          check_use(warp, in, lane, owner, offset, check::Access::Kind::peek);
+          owner.mbarrier_passed(offset, mine, warp.index(), lane);
+        });
     if (!bits) return;
-    const bool passes = phase != Mbarrier(*bits).phase();
     completed |= Word{passes} << lane;
-    if (check::BlockCheck* const check = warp.block().check(); check != nullptr && passes) {
-      Quad address = warp.at<Quad>(in.a)[lane];
-      if (space_of(in) == ptx::Space::generic) address -= kSharedWindow;
-      const auto [owner, offset] = warp.block().locate(address);
-      owner->check()->mbarrier_passed(offset, *check, warp.index(), lane);
-    }
   }
   if (completed != warp.mask()) warp.idle();
   write<bool>(warp, in.d, [&](int lane) { return (completed >> lane & 1) != 0; });
@@ -212,7 +236,9 @@ void arrive_when_copied(Warp& warp, const Instruction& in) {
     Quad address = warp.at<Quad>(in.a)[lane];
     const auto before = apply(warp, in, lane, space_of(in), address, Access::write, [](Mbarrier& object) {
       return if_usable(object, [&] { return counted ? Mbarrier::Misuse{} : object.await(1); });
-    }, tell_nothing);
+    }, [&](check::BlockCheck& owner, Quad offset, check::BlockCheck&) {
+      check_use(warp, in, lane, owner, offset, check::Access::Kind::peek);
+    });
     if (!before) return;
     if (space_of(in) == ptx::Space::generic) address -= kSharedWindow;
     if (!copies.pending(AsyncCopy::Completion::group, 1u << lane)) {

@@ -27,16 +27,22 @@ __global__ void all_reduce(Peers<State> peers, int count) {
   if (t == 0) init(&barrier, kThreads + 1);  // @COUNT_TOO_LARGE
 #elif defined(COUNT_TOO_SMALL)
   if (t == 0) init(&barrier, kThreads / 2);
+#elif defined(INIT_BY_LAST_WARP)
+  if (t == kThreads - 1) init(&barrier, kThreads);  // @last_warp
 #elif !defined(NOT_INITIALISED)
   if (t == 0) init(&barrier, kThreads);  // @init
 #endif
-#ifndef USED_BEFORE_INIT_IS_SEEN
+#if defined(INIT_BY_LAST_WARP)
+  __syncwarp();
+#elif defined(ONLY_SOME_MEET)
+  if (t < kThreads / 2) asm volatile("barrier.cta.sync 1, %0;" ::"n"(kThreads / 2) : "memory");
+#elif !defined(USED_BEFORE_INIT_IS_SEEN)
   __syncthreads();
 #endif
   tile[t] = i < count ? static_cast<float>(sum_of_inputs(peers, i)) : 0;  // @store
   arrive(&barrier);  // @arrive
 #ifdef INITIALISED_AGAIN
-  if (t == 0) init(&barrier, kThreads);
+  if (t == 0) init(&barrier, kThreads);  // @again
 #endif
 #if defined(WAITS_FOR_PHASE_BEFORE)
   wait(&barrier, 1);
@@ -44,6 +50,22 @@ __global__ void all_reduce(Peers<State> peers, int count) {
   asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%0], 0; }" ::"r"(shared_address(&barrier))
                : "memory");
 #else
+  wait(&barrier, 0);
+#endif
+#if defined(PARITY_COUNTS_ROUNDS) || defined(PARITY_ALTERNATES)
+  for (unsigned round = 1; round < 3; ++round) {
+    arrive(&barrier);
+#if defined(PARITY_COUNTS_ROUNDS)
+    wait(&barrier, round);
+#else
+    wait(&barrier, round % 2);
+#endif
+  }
+#elif defined(INITIALISED_WHEN_ALL_ARE_DONE)
+  __syncthreads();
+  if (t == 0) init(&barrier, kThreads);
+  __syncthreads();
+  arrive(&barrier);
   wait(&barrier, 0);
 #endif
   const float opposite = tile[kThreads - 1 - t];  // @load
