@@ -86,6 +86,7 @@ struct Evaluation {
          least_link_bytes = kNone;  ///< of the busiest rank, where that is the most over the least
   Mechanisms mechanisms = 0;
   std::optional<Usage> usage{};
+  bool synthetic = false;  ///< made up, to try reports with
 
   bool is_correct() const { return verdict == Verdict::correct; }
   double speedup() const { return is_correct() && times ? times->speedup.value : kNone; }
@@ -123,14 +124,14 @@ inline constexpr double kThresholds[] = {1, 1.5, 2};
 /// problems, and what is missing has failed.
 struct Figures {
   int samples = 0;                 ///< n of each problem: the most that any problem has
-  int evaluated = 0, missing = 0;  ///< samples; together kProblems * samples
+  int evaluated = 0, missing = 0;  ///< samples; together problems * samples
   int solved = 0;                  ///< problems of which some sample is correct
   Estimate correct;  ///< problems that one sample solves, on average: with n = 1 just how many are solved
-  std::vector<Estimate> fast;                ///< one for each of kThresholds, fractions
-  std::vector<Estimate> fast_1_at, pass_at;  ///< one for each of kDraws, fractions; undefined where k > n
+  std::vector<Estimate> fast{};                  ///< one for each of kThresholds, fractions
+  std::vector<Estimate> fast_1_at{}, pass_at{};  ///< one for each of kDraws, fractions; undefined where k > n
   Estimate speedup;  ///< geometric mean over problems solved, of the best sample of each
   double speedup_without_best = kNone, speedup_without_worst = kNone;  ///< the same with one problem left out
-  Estimate utilisation;                                                ///< median over problems solved
+  Estimate utilisation{};                                              ///< median over problems solved
   int timed = 0, untimed = 0;  ///< problems solved with and without a speedup
 };
 
@@ -143,9 +144,10 @@ struct Failures {
 /// A submitter on a board.
 struct Row {
   Index submitter = 0;
-  Figures figures;                    ///< with all attempts: a sample is as good as its best
+  Figures figures{};                  ///< with all attempts: a sample is as good as its best
   std::vector<Figures> by_attempt{};  ///< [a]: had there been no attempt after a; ten at most. The first is
                                       ///< what a model does unaided
+  std::vector<Figures> by_family{};   ///< one for each of Report::families, out of its problems
   std::vector<double> curve{};        ///< fast_p, one for each of Report::curve_p
   std::vector<Cell> cells{};          ///< one for each of Report::problems, in their order
   std::vector<Failures> failures{};   ///< most frequent first
@@ -198,7 +200,8 @@ struct Published {
 
 struct Report {
   std::string title{}, created{};
-  std::vector<Problem> problems{};  ///< by id
+  std::vector<Problem> problems{};      ///< by id
+  std::vector<std::string> families{};  ///< of `problems`, sorted
   std::vector<Submitter> submitters{};
   std::vector<Board> boards{};  ///< timed ones first
   std::vector<Evaluation> evaluations{};
@@ -269,11 +272,5 @@ constexpr std::string_view name_of(Comparison::Change::Kind kind) {
 /// `before` and `after` are labels of submitters, or paths below which the results of a run lie.
 /// @throws InputError when one has no results, or no board has both.
 Comparison compare(const Report& report, const std::string& before, const std::string& after);
-
-/// A static site in `folder`, which is made when it does not exist; library pkb_report_site in
-/// harness/report/site.
-/// @throws EnvironmentError
-void write_site(const Report& report, const std::optional<Comparison>& comparison,
-                const std::filesystem::path& folder);
 
 }  // namespace pkb::report
