@@ -172,6 +172,14 @@ std::vector<Case> cases(int ranks) {
        true,
        [](const Distribution&, int rank, int) -> Tensors { return {{"keys", zeros({rank == 1 ? 0 : 37 + 821 * rank})}}; },
        true},
+      {"087_conv2d_boundary_exchange",
+       {{"padding", 2}, {"stride", 1}},
+       false,
+       [](const Distribution& values, int rank, int) -> Tensors {
+         return {{"x", random({2, 5, 3 + rank, 11}, values, rank, 0)},
+                 {"weight", random({7, 5, 5, 3}, values, 0, 1)},
+                 {"bias", random({7}, values, 0, 2)}};
+       }},
   };
 }
 
