@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "reference/map.h"
 
@@ -46,6 +47,97 @@ void convert_walk(Place place, To* to, const From* from, const Walk<2>& walk) {
   });
 }
 
+struct Copy {
+  void* to;
+  const void* from;
+  std::size_t size;  // of an element, bytes
+  Walk<2> walk;
+
+  /// Takes neighbours as one element, of 16 bytes at most, as long as they are neighbours on both sides.
+  void widen() {
+    const auto aligned = [](const void* p, std::size_t bytes) {
+      return reinterpret_cast<std::uintptr_t>(p) % bytes == 0;
+    };
+    while (size < 16 && walk.dims > 0 && aligned(to, 2 * size) && aligned(from, 2 * size) && pairs()) {
+      const int last = walk.dims - 1;
+      for (int d = 0; d < last; ++d)
+        for (auto& strides : walk.strides) strides[d] /= 2;
+      walk.extents[last] /= 2;
+      walk.count /= 2;
+      if (walk.extents[last] == 1) --walk.dims;
+      size *= 2;
+    }
+  }
+
+ private:
+  bool pairs() const {
+    const int last = walk.dims - 1;
+    for (const auto& strides : walk.strides) {
+      if (strides[last] != 1) return false;
+      for (int d = 0; d < last; ++d)
+        if (strides[d] % 2 != 0) return false;
+    }
+    return walk.extents[last] % 2 == 0;
+  }
+};
+
+constexpr int kTile = 32, kTileRows = 8;
+
+/// A plane whose rows lie dense in `to` and whose columns lie dense in `from`, for every place of `others`.
+struct Transpose {
+  std::int64_t rows, columns, row_in_to, column_in_from;
+  Walk<2> others;
+};
+
+/// Through shared memory, so that reads and writes both coalesce.
+template <class T>
+__global__ void transpose_tiles(T* to, const T* from, Transpose plane) {
+  __shared__ T tile[kTile][kTile + 1];
+  const std::int64_t across = (plane.columns + kTile - 1) / kTile, down = (plane.rows + kTile - 1) / kTile;
+  const std::int64_t other = blockIdx.x / (across * down), place = blockIdx.x % (across * down);
+  const std::int64_t row = place / across * kTile, column = place % across * kTile;
+  std::int64_t at[2];
+  plane.others.offsets(other, at);
+  for (int c = threadIdx.y; c < kTile; c += kTileRows)
+    if (row + threadIdx.x < plane.rows && column + c < plane.columns)
+      tile[c][threadIdx.x] = from[at[1] + (column + c) * plane.column_in_from + row + threadIdx.x];
+  __syncthreads();
+  for (int r = threadIdx.y; r < kTile; r += kTileRows)
+    if (row + r < plane.rows && column + threadIdx.x < plane.columns)
+      to[at[0] + (row + r) * plane.row_in_to + column + threadIdx.x] = tile[threadIdx.x][r];
+}
+
+/// The walk as a transposition, where it is one and large enough to gain by tiles.
+std::optional<Transpose> transposition(const Walk<2>& walk) {
+  const int last = walk.dims - 1;
+  if (walk.dims < 2 || walk.strides[0][last] != 1 || walk.strides[1][last] == 1) return std::nullopt;
+  int dense = 0;  // in `from`
+  while (dense < last && walk.strides[1][dense] != 1) ++dense;
+  if (dense == last || std::min(walk.extents[dense], walk.extents[last]) < kTile / 2) return std::nullopt;
+  Transpose result{
+      walk.extents[dense], walk.extents[last], walk.strides[0][dense], walk.strides[1][last], {}};
+  result.others.count = walk.count / (result.rows * result.columns);
+  for (int d = 0; d < last; ++d) {
+    if (d == dense) continue;
+    const int to = result.others.dims++;
+    result.others.extents[to] = walk.extents[d];
+    for (int n = 0; n < 2; ++n) result.others.strides[n][to] = walk.strides[n][d];
+  }
+  return result;
+}
+
+template <class T>
+void run(Place place, const Copy& copy) {
+  T* const to = static_cast<T*>(copy.to);
+  const T* const from = static_cast<const T*>(copy.from);
+  const auto plane = transposition(copy.walk);
+  if (place != Place::cuda || !plane) return convert_walk(place, to, from, copy.walk);
+  const std::int64_t tiles = (plane->rows + kTile - 1) / kTile * ((plane->columns + kTile - 1) / kTile);
+  transpose_tiles<<<static_cast<unsigned>(tiles * plane->others.count), dim3(kTile, kTileRows), 0,
+                    current_stream()>>>(to, from, *plane);
+  check(cudaGetLastError(), "transposing copy");
+}
+
 }  // namespace
 
 void copy_elements(const Tensor& to, const Tensor& from) {
@@ -62,15 +154,19 @@ void copy_elements(const Tensor& to, const Tensor& from) {
           });
     return;
   }
-  switch (size_of(to.dtype())) {
+  Copy copy{to.data(), from.data(), size_of(to.dtype()), walk};
+  copy.widen();
+  switch (copy.size) {
     case 1:
-      return convert_walk(to.place(), to.as<std::uint8_t>(), from.as<std::uint8_t>(), walk);
+      return run<std::uint8_t>(to.place(), copy);
     case 2:
-      return convert_walk(to.place(), to.as<std::uint16_t>(), from.as<std::uint16_t>(), walk);
+      return run<std::uint16_t>(to.place(), copy);
     case 4:
-      return convert_walk(to.place(), to.as<std::uint32_t>(), from.as<std::uint32_t>(), walk);
+      return run<std::uint32_t>(to.place(), copy);
     case 8:
-      return convert_walk(to.place(), to.as<std::uint64_t>(), from.as<std::uint64_t>(), walk);
+      return run<std::uint64_t>(to.place(), copy);
+    case 16:
+      return run<uint4>(to.place(), copy);
   }
 }
 

@@ -91,6 +91,12 @@ TEST_F(Cuda, ViewsAndCopies) {
     expect_same("transpose", [&](Place p) { return input(p).transpose(0, 2).contiguous(); });
     expect_same("narrow", [&](Place p) { return input(p).narrow(2, 1, 5).clone(); });
     expect_same("reshape", [&](Place p) { return input(p).t().reshape({7, 45}); });
+    // Tiles that end within the tensor, tiles of pairs, planes beside each other.
+    for (const Shape& shape : {Shape{1, 33, 65, 1}, Shape{3, 50, 70, 2}, Shape{2, 64, 16, 3}})
+      for (const std::vector<int>& order : {std::vector<int>{0, 2, 1, 3}, {2, 0, 1, 3}, {3, 2, 1, 0}})
+        expect_same("permute", [&](Place p) {
+          return random(p, shape, dtype, {.kind = Kind::bits}).permute(order).contiguous();
+        });
     expect_same("expand", [&](Place p) {
       return input(p).narrow(0, 2, 1).expand({3, 5, 7, 9}).contiguous();
     });

@@ -31,11 +31,13 @@ struct Walk {
   /// Offsets of element `index` (row-major) in each tensor.
   PKB_HD void offsets(std::int64_t index, std::int64_t (&out)[N]) const {
     for (int n = 0; n < N; ++n) out[n] = 0;
-    for (int d = dims - 1; d >= 0; --d) {
+    for (int d = dims - 1; d > 0; --d) {
       const std::int64_t rest = index / extents[d], here = index - rest * extents[d];
       for (int n = 0; n < N; ++n) out[n] += here * strides[n][d];
       index = rest;
     }
+    if (dims > 0)
+      for (int n = 0; n < N; ++n) out[n] += index * strides[n][0];
   }
 };
 

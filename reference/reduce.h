@@ -87,19 +87,26 @@ __global__ void reduce_columns(Op op, To* out, const From* in, ReduceWalk walk, 
   const std::int64_t begin = blockIdx.y * slice;
   const std::int64_t end = begin + slice < walk.inner.count ? begin + slice : walk.inner.count;
   Number mine = Op::template identity<Number>();
+#pragma unroll 8  // loads in flight, which a sum alone would not have
   for (std::int64_t i = begin; i < end; ++i) mine = op(mine, load(column[offset_of(walk.inner, i)]));
   out[output * slices + blockIdx.y] = store<To>(mine);
+}
+
+inline bool by_columns(const ReduceWalk& walk) {
+  const int last = walk.outer.dims - 1;
+  return last >= 0 && walk.outer.strides[0][last] == 1 && walk.outer.extents[last] >= 32;
+}
+
+/// Blocks of one slice.
+inline std::int64_t reduce_blocks(const ReduceWalk& walk) {
+  return by_columns(walk) ? (walk.outer.count + kReduceThreads - 1) / kReduceThreads : walk.outer.count;
 }
 
 template <class To, class From, class Op>
 void launch_reduce(const Op& op, To* out, const From* in, const ReduceWalk& walk, std::int64_t slices) {
   const std::int64_t slice = (walk.inner.count + slices - 1) / slices;
-  const int last = walk.outer.dims - 1;
-  const bool by_columns = last >= 0 && walk.outer.strides[0][last] == 1 && walk.outer.extents[last] >= 32;
-  const std::int64_t blocks =
-      by_columns ? (walk.outer.count + kReduceThreads - 1) / kReduceThreads : walk.outer.count;
-  const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(slices));
-  if (by_columns)
+  const dim3 grid(static_cast<unsigned>(reduce_blocks(walk)), static_cast<unsigned>(slices));
+  if (by_columns(walk))
     reduce_columns<<<grid, kReduceThreads, 0, current_stream()>>>(op, out, in, walk, slice);
   else
     reduce_rows<<<grid, kReduceThreads, 0, current_stream()>>>(op, out, in, walk, slice);
@@ -108,10 +115,11 @@ void launch_reduce(const Op& op, To* out, const From* in, const ReduceWalk& walk
 
 template <class T, class Op>
 void reduce_on_cuda(const Op& op, T* out, const T* in, const ReduceWalk& walk) {
-  // Few outputs with many elements each: cut into slices to fill the chip, then reduce the slices' results.
-  constexpr std::int64_t kEnoughBlocks = 1024, kLeastSlice = 4096;
-  std::int64_t slices = walk.inner.count / kLeastSlice;
-  slices = std::min(slices, kEnoughBlocks / std::max<std::int64_t>(1, walk.outer.count));
+  // Few outputs with many elements each: cut into slices to fill the chip, then reduce the slices' results. A row's
+  // slice is a block's work, a column's is a thread's.
+  constexpr std::int64_t kEnoughBlocks = 1024;
+  const std::int64_t least_slice = by_columns(walk) ? 32 : 4096;
+  const std::int64_t slices = std::min(walk.inner.count / least_slice, kEnoughBlocks / reduce_blocks(walk));
   if (slices <= 1) return launch_reduce<T>(op, out, in, walk, 1);
   using Number = Compute<T>;
   const auto partial = device_allocate(static_cast<std::size_t>(walk.outer.count * slices) * sizeof(Number));

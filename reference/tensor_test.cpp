@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <vector>
 
@@ -31,6 +33,36 @@ TEST(Tensor, ViewsShareStorage) {
   t.narrow(1, 0, 2).copy_(Tensor::from_values({8, 9}, {2}, DType::f32));  // broadcasts over rows
   EXPECT_THAT(t.values(), ElementsAre(8, 9, 2, 8, 9, 7));
   EXPECT_EQ(t.transpose(0, 1).data(), t.data());
+}
+
+/// Whether the dense `copy` holds, at every place, the item of `view` there; strides are followed here.
+template <class T>
+bool follows(const Tensor& view, const Tensor& copy) {
+  std::vector<std::int64_t> at(view.shape().size());
+  for (std::int64_t i = 0; i < copy.numel(); ++i) {
+    std::int64_t rest = i, offset = 0;
+    for (int d = view.dim() - 1; d >= 0; rest /= view.size(d), --d) offset += rest % view.size(d) * view.strides()[std::size_t(d)];
+    if (view.as<const T>()[offset] != copy.as<const T>()[i]) return false;
+  }
+  return true;
+}
+
+TEST(Tensor, CopiesFollowEveryLayout) {
+  const auto expect = [](auto item, DType dtype) {
+    for (const Shape& shape : {Shape{3, 5, 7}, Shape{4, 6, 8}, Shape{2, 34, 2}, Shape{1, 4, 16}}) {
+      std::vector<int> order = {0, 1, 2};
+      do
+        for (const std::int64_t skipped : {0, 1, 2}) {
+          const Tensor all = iota({shape[0], shape[1], shape[2] + 2}, dtype);
+          const Tensor view = all.narrow(2, skipped, shape[2]).permute(order);
+          EXPECT_TRUE(follows<decltype(item)>(view, view.clone())) << show("{} of {}", {view.shape(), all.shape()});
+        }
+      while (std::next_permutation(order.begin(), order.end()));
+    }
+  };
+  expect(std::uint8_t{}, DType::u8);
+  expect(float{}, DType::f32);
+  expect(double{}, DType::f64);
 }
 
 TEST(Tensor, TransposeAndPermuteReorder) {

@@ -31,6 +31,7 @@ set(pkb_test_optimisation $<$<COMPILE_LANGUAGE:CXX>:-O0>)
 target_compile_options(pkb_test_headers PRIVATE ${pkb_test_optimisation})
 function(pkb_compile_as_test name)
   target_compile_options(${name} PRIVATE ${pkb_test_optimisation})
+  target_link_libraries(${name} PRIVATE fmt::fmt)
   target_precompile_headers(${name} REUSE_FROM pkb_test_headers)
 endfunction()
 
