@@ -11,20 +11,22 @@ std::int64_t at(const std::vector<std::int64_t>& of, int dimension, std::int64_t
   return of.empty() ? otherwise : of[std::size_t(dimension)];
 }
 
-/// One group: (B, C, spatial...) -> (B, out spatial..., Co).
-Tensor grouped(const Tensor& x, const Tensor& weight, const Tensor& bias, const ConvolutionOptions& options) {
+/// One group: (B, C, spatial...) -> (B, Co, out spatial...). The product is in the result's layout already.
+Tensor grouped(const Tensor& x, const Tensor& weight, const ConvolutionOptions& options) {
   const int spatial = x.dim() - 2;
   Tensor windows = x;
   for (int d = 0; d < spatial; ++d) windows = windows.unfold(2 + d, weight.size(2 + d), at(options.stride, d, 1));
-  // (B, C, out..., kernel...) -> (B, out..., C, kernel...)
-  std::vector<int> order{0};
-  for (int d = 0; d < spatial; ++d) order.push_back(2 + d);
-  order.push_back(1);
+  Shape shape = windows.shape();
+  shape.resize(std::size_t(2 + spatial));
+  shape[1] = weight.size(0);
+  // (B, C, out..., kernel...) -> (B, C, kernel..., out...)
+  std::vector<int> order{0, 1};
   for (int d = 0; d < spatial; ++d) order.push_back(2 + spatial + d);
-  windows = windows.permute(order);
-  Shape shape(windows.shape().begin(), windows.shape().begin() + 1 + spatial);
-  shape.push_back(weight.numel() / weight.size(0));
-  return linear(windows.reshape(std::move(shape)), weight.reshape({weight.size(0), -1}), bias);
+  for (int d = 0; d < spatial; ++d) order.push_back(2 + d);
+  const std::int64_t window = weight.numel() / weight.size(0);
+  const std::int64_t places = numel({shape.begin() + 2, shape.end()});
+  return matmul(weight.reshape({weight.size(0), window}), windows.permute(order).reshape({x.size(0), window, places}))
+      .view(std::move(shape));
 }
 
 }  // namespace
@@ -44,10 +46,14 @@ Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, co
   const std::int64_t channels = weight.size(1), results = weight.size(0) / groups;
   std::vector<Tensor> out;
   for (std::int64_t g = 0; g < groups; ++g)
-    out.push_back(grouped(padded.narrow(1, g * channels, channels), weight.narrow(0, g * results, results),
-                          bias.numel() > 0 ? bias.narrow(0, g * results, results) : bias, options));
-  const Tensor all = groups == 1 ? out[0] : cat(out, -1);
-  return all.unsqueeze(1).transpose(1, -1).squeeze(-1).contiguous();
+    out.push_back(grouped(padded.narrow(1, g * channels, channels), weight.narrow(0, g * results, results), options));
+  const Tensor all = groups == 1 ? out[0] : cat(out, 1);
+  if (bias.numel() == 0) return all;
+  require(bias.shape() == Shape{weight.size(0)}, "convolution: a weight of {} with a bias of {}", weight.shape(),
+          bias.shape());
+  Shape column(std::size_t(1 + spatial), 1);
+  column[0] = bias.size(0);
+  return all + bias.view(std::move(column));
 }
 
 }  // namespace pkb::ref

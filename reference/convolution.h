@@ -16,7 +16,7 @@ struct ConvolutionOptions {
 
 /// torch.nn.functional.conv1d, conv2d and conv3d: x (B, Ci, spatial...), weight (Co, Ci / groups, kernel...),
 /// bias (Co) or without elements: none. Cross-correlation, zeros outside; a matrix product over unfolded
-/// windows, whose sums are rounded once, bias included. Throws ShapeError.
+/// windows, rounded once, to which the bias is added as cuDNN's callers do. Throws ShapeError.
 Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const ConvolutionOptions& options = {});
 
 }  // namespace pkb::ref

@@ -34,6 +34,11 @@ TEST(Convolution, SumsOverChannelsAndKeepsGroupsApart) {
   EXPECT_THROW(convolution(x, apart), ShapeError);
 }
 
+TEST(Convolution, BatchesAreOutermostThenChannels) {
+  const Tensor weight = Tensor::from_values({1, 0, 0, 10}, {2, 1, 2}, DType::f32);
+  EXPECT_THAT(convolution(counted({2, 1, 3}), weight).values(), ElementsAre(1, 2, 20, 30, 4, 5, 50, 60));
+}
+
 TEST(Convolution, InThreeDimensions) {
   EXPECT_THAT(convolution(counted({1, 1, 2, 2, 2}), Tensor::full({1, 1, 2, 2, 2}, 1, DType::f32)).values(),
               ElementsAre(36));
