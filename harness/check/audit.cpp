@@ -34,6 +34,14 @@ void Accuracy::add(DType dtype, double golden, double from_baseline, double from
   ++count;
 }
 
+void Accuracy::add(const Accuracy& of_others) {
+  candidate += of_others.candidate;
+  baseline += of_others.baseline;
+  rounding += of_others.rounding;
+  rounding_fourth += of_others.rounding_fourth;
+  count += of_others.count;
+}
+
 std::optional<std::string> audit(const problem::Check& check, DType dtype, const Accuracy& accuracy) {
   if (check.kind != problem::Check::Kind::floating || accuracy.count == 0) return std::nullopt;
   const double elements = independent_elements(accuracy);

@@ -21,6 +21,7 @@ struct Accuracy {
 
   /// One element, all finite.
   void add(DType dtype, double golden, double from_baseline, double from_candidate);
+  void add(const Accuracy& of_others);
 };
 
 /// A sentence when the candidate's RMS error exceeds what other orders of operations explain, else nothing.

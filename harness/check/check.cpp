@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/check/number.h"
+#include "reference/parallel.h"
 
 namespace pkb::check {
 namespace {
@@ -124,16 +125,13 @@ void compare_by_problem(const Output& output, Result& result) {
   }
 }
 
-void compare_numbers(const problem::Check& check, const Output& output, Result& result) {
-  const auto count = static_cast<std::size_t>(result.count);
-  require(output.golden.size() == count, output.name, "the golden values have another count");
-  require(!check.model_bound || output.bound.size() == count, output.name,
-          "the error model has another count");
-  require(output.baseline.size() == output.got.size(), output.name, "the baseline has another size");
+/// Elements [begin, end).
+Result compare_range(const problem::Check& check, const Output& output, std::int64_t begin, std::int64_t end) {
+  Result result;
   const bool exact = check.exact_on_integers && output.integers;
   const double top = largest(output.dtype);
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto index = static_cast<std::int64_t>(i);
+  for (std::int64_t index = begin; index < end; ++index) {
+    const auto i = static_cast<std::size_t>(index);
     const double golden = output.golden[i];
     const double got = number_at(output.dtype, output.got.data(), index);
     const double bound = exact               ? 0
@@ -155,6 +153,39 @@ void compare_numbers(const problem::Check& check, const Output& output, Result& 
     const double baseline = number_at(output.dtype, output.baseline.data(), index);
     if (std::isfinite(baseline)) result.accuracy.add(output.dtype, golden, baseline, got);
   }
+  return result;
+}
+
+/// Adds what the next elements came to.
+void append(Result& result, const Result& next) {
+  const bool says_more = result.mismatches == 0 && (next.mismatches > 0 || next.worst > result.worst);
+  if (says_more) {
+    result.first = next.first;
+    result.got = next.got;
+    result.golden = next.golden;
+    result.bound = next.bound;
+  }
+  result.worst = std::max(result.worst, next.worst);
+  result.mismatches += next.mismatches;
+  result.unwritten += next.unwritten;
+  result.accuracy.add(next.accuracy);
+}
+
+void compare_numbers(const problem::Check& check, const Output& output, Result& result) {
+  const auto count = static_cast<std::size_t>(result.count);
+  require(output.golden.size() == count, output.name, "the golden values have another count");
+  require(!check.model_bound || output.bound.size() == count, output.name,
+          "the error model has another count");
+  require(output.baseline.size() == output.got.size(), output.name, "the baseline has another size");
+  // Pieces of a fixed size, so that sums do not depend on the number of threads.
+  constexpr std::int64_t kPiece = 1 << 18;
+  std::vector<Result> pieces(static_cast<std::size_t>((result.count + kPiece - 1) / kPiece));
+  ref::parallel_for(std::ssize(pieces), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t p = begin; p < end; ++p)
+      pieces[static_cast<std::size_t>(p)] =
+          compare_range(check, output, p * kPiece, std::min(result.count, (p + 1) * kPiece));
+  });
+  for (const Result& piece : pieces) append(result, piece);
 }
 
 }  // namespace
@@ -191,8 +222,8 @@ Result compare(const problem::Check& check, const Output& output) {
 std::optional<std::int64_t> first_change(std::span<const std::byte> before, std::span<const std::byte> now,
                                          DType dtype) {
   if (before.size() != now.size()) throw std::invalid_argument("first_change: the sizes differ");
+  if (now.empty() || std::memcmp(before.data(), now.data(), now.size()) == 0) return std::nullopt;
   const auto [left, right] = std::ranges::mismatch(before, now);
-  if (left == before.end()) return std::nullopt;
   return (left - before.begin()) / static_cast<std::int64_t>(size_of(dtype));
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "harness/check/number.h"
@@ -138,6 +139,39 @@ TEST(Compare, NamesTheFirstMismatchAndTheUnwrittenElements) {
   EXPECT_EQ(result.text,
             "C: 2 of 4 elements out of bounds, first [0, 1]: got 2, golden 3, bound 0.5; 1 of them were "
             "never written");
+}
+
+// Long outputs are compared in pieces, by several threads.
+TEST(Compare, ALongOutputIsJudgedAsAWhole) {
+  constexpr std::size_t kCount = 1'000'000;
+  const std::int64_t shape[] = {kCount};
+  std::vector<float> got(kCount, 1);
+  const std::vector<double> golden(kCount, 1);
+  const auto judge = [&] {
+    const auto bytes = std::as_bytes(std::span(got));
+    return compare(floating(0.5, 0), {.name = "C",
+                                      .dtype = DType::f32,
+                                      .shape = shape,
+                                      .got = bytes,
+                                      .baseline = bytes,
+                                      .golden = golden,
+                                      .bound = {}});
+  };
+  got[900'000] = 1.25;
+  got[300'000] = 0.875;
+  Result result = judge();
+  EXPECT_TRUE(result.passes());
+  EXPECT_EQ(result.worst, 0.5);
+  EXPECT_EQ(result.got, 1.25);
+  EXPECT_EQ(result.accuracy.count, std::int64_t{kCount});
+  EXPECT_EQ(result.accuracy.candidate, 0.25 * 0.25 + 0.125 * 0.125);
+  got[700'000] = 3;
+  got[kCount - 1] = 9;
+  result = judge();
+  EXPECT_EQ(result.mismatches, 2);
+  EXPECT_EQ(result.first, 700'000);
+  EXPECT_EQ(result.got, 3);
+  EXPECT_EQ(result.worst, 16);
 }
 
 TEST(Compare, IntegersDemandEqualityButNotTheSignOfZero) {

@@ -35,6 +35,11 @@ function(pkb_compile_as_test name)
   target_precompile_headers(${name} REUSE_FROM pkb_test_headers)
 endfunction()
 
+# For a test that computes for seconds by itself.
+function(pkb_optimise_test_source source)
+  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
 # pkb_test(name SOURCES x_test.cpp ... LIBS ... [RANKS n] [TIMEOUT seconds] [LABELS ...]): a GoogleTest program beside the code.
 # With RANKS it has its own main and runs under mpirun; otherwise every case becomes a CTest test.
 function(pkb_test name)
