@@ -8,9 +8,12 @@
 #include "reference/cuda_check.h"
 #include "reference/device.h"
 #include "reference/tensor.h"
+#include "reference/zeroed_memory.h"
 
 namespace pkb::ref {
 namespace {
+
+thread_local bool fresh_memory_is_zeroed = false;
 
 std::shared_ptr<void> host_allocate(std::size_t bytes) {
   constexpr std::size_t kAlignment = 256;
@@ -40,22 +43,31 @@ void copy_bytes(void* to, const void* from, std::size_t bytes, cudaMemcpyKind ki
   synchronize();
 }
 
+void zero(void* data, std::size_t bytes, Place place) {
+  if (bytes == 0) return;
+  if (place == Place::host)
+    std::memset(data, 0, bytes);
+  else
+    check(cudaMemsetAsync(data, 0, bytes, current_stream()), "cudaMemsetAsync");
+}
+
 }  // namespace
+
+ZeroedMemory::ZeroedMemory() : x_outer(fresh_memory_is_zeroed) { fresh_memory_is_zeroed = true; }
+ZeroedMemory::~ZeroedMemory() { fresh_memory_is_zeroed = x_outer; }
 
 Tensor Tensor::empty(Shape shape, DType dtype, Place place) {
   const std::size_t bytes = checked_bytes(shape, dtype);
   auto storage = place == Place::cuda ? device_allocate(bytes) : host_allocate(bytes);
   auto* const data = static_cast<std::byte*>(storage.get());
+  if (fresh_memory_is_zeroed) zero(data, bytes, place);
   Shape strides = contiguous_strides(shape);
   return Tensor(std::move(storage), data, std::move(shape), std::move(strides), dtype, place);
 }
 
 Tensor Tensor::zeros(Shape shape, DType dtype, Place place) {
   Tensor result = empty(std::move(shape), dtype, place);
-  if (place == Place::host)
-    std::memset(result.data(), 0, result.nbytes());
-  else if (result.nbytes() > 0)
-    check(cudaMemsetAsync(result.data(), 0, result.nbytes(), current_stream()), "cudaMemsetAsync");
+  zero(result.data(), result.nbytes(), place);
   return result;
 }
 

@@ -10,6 +10,8 @@
 #include <numeric>
 #include <vector>
 
+#include "reference/zeroed_memory.h"
+
 namespace pkb::ref {
 namespace {
 
@@ -22,6 +24,12 @@ Tensor iota(const Shape& shape, DType dtype = DType::f32) {
   std::vector<double> values(static_cast<std::size_t>(numel(shape)));
   std::iota(values.begin(), values.end(), 0);
   return Tensor::from_values(values, shape, dtype);
+}
+
+TEST(Tensor, FreshMemoryIsZeroWhereThatIsAskedFor) {
+  { Tensor::full({3}, 7, DType::f32); }
+  const ZeroedMemory zeroed;
+  EXPECT_THAT(Tensor::empty({3}, DType::f32).values(), ElementsAre(0, 0, 0));
 }
 
 TEST(Tensor, ViewsShareStorage) {

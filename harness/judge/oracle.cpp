@@ -11,6 +11,7 @@
 #include "harness/judge/exported.h"
 #include "harness/judge/npy.h"
 #include "reference/random.h"
+#include "reference/zeroed_memory.h"
 
 namespace pkb::judge {
 namespace {
@@ -178,6 +179,7 @@ Oracle::Sabotaged Oracle::sabotaged(const ref::Tensors& inputs, const ref::Sabot
   options.sabotage = fault;
   if (x_instance.sabotage_spares_control) options.sabotage->only = x_job.dtype;
   ref::Context context(x_comm, options);
+  const ref::ZeroedMemory no_right_answer_by_chance;
   Sabotaged result{.outputs = x_library.reference(context, inputs), .record = context.sabotage_record()};
   int record[] = {result.record.collectives, result.record.acted ? 1 : 0};
   MPI_Allreduce(MPI_IN_PLACE, record, 2, MPI_INT, MPI_MAX, x_comm);
