@@ -41,6 +41,7 @@ void add_baseline(CLI::App& pkb, Exit& exit) {
   command->add_option("--trials", options->trials, "Runs with different inputs")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  add_timing_option(*command, *options);
   command->callback([options, &exit] { exit = check_baseline(*options); });
 }
 

@@ -165,9 +165,7 @@ void add_eval(CLI::App& pkb, Exit& exit) {
   command->add_option("--checks", options->checks, "on: virtual GPUs look for races, uninitialised reads and late writes")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
-  command->add_option("--timing", options->timing, "on: candidates that pass on cuda are timed against the baseline")
-      ->check(CLI::IsMember({"on", "off"}))
-      ->capture_default_str();
+  add_timing_option(*command, *options);
   command->add_option("--timeout", options->timeout, "Seconds that one run may take")
       ->check(refuse_timeout)
       ->capture_default_str();

@@ -77,6 +77,12 @@ std::uint64_t unpredictable_seed() {
 
 }  // namespace
 
+void add_timing_option(CLI::App& command, JobOptions& options) {
+  command.add_option("--timing", options.timing, "on: what passes on cuda is timed, a candidate against the baseline")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str();
+}
+
 void add_job_options(CLI::App& command, JobOptions& options) {
   command.add_option("problem", options.problem, "Number or name, see `pkb list`")->required();
   command

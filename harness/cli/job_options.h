@@ -24,6 +24,7 @@ struct JobOptions {
 };
 
 void add_job_options(CLI::App& command, JobOptions& options);
+void add_timing_option(CLI::App& command, JobOptions& options);
 
 /// A folder that only this user can read, removed with all it holds at the end.
 class PrivateFolder {
