@@ -42,7 +42,7 @@ class Audit {
       judge_made_up(*oracle, trial, inputs, expected, previous);
       judge_coarser(*oracle, trial, inputs, expected);
       judge_sabotaged(*oracle, trial, inputs, expected);
-      previous = to_host(oracle->output_tensors(), expected.baseline);
+      previous = right_answer(*oracle, expected);
     }
     return report();
   }
@@ -50,7 +50,7 @@ class Audit {
  private:
   void judge_made_up(Oracle& oracle, int trial, const ref::Tensors& inputs, const Expected& expected,
                      const HostTensors& previous) {
-    const HostTensors right = to_host(oracle.output_tensors(), expected.baseline);
+    const HostTensors right = right_answer(oracle, expected);
     for (const LazyAnswer& answer : made_up(oracle, inputs, expected, previous)) {
       // The mean of values that are all alike is nothing made up.
       const bool is_mean = answer.name.starts_with("mean ");

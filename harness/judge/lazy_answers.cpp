@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "harness/check/number.h"
 
@@ -66,12 +67,20 @@ HostTensors to_host(const std::vector<problem::Tensor>& list, const ref::Tensors
   return all;
 }
 
+HostTensors right_answer(const Oracle& oracle, const Expected& expected) {
+  HostTensors right = to_host(oracle.output_tensors(), expected.baseline);
+  right.merge(to_host(oracle.input_tensors(), expected.baseline));
+  return right;
+}
+
 std::vector<LazyAnswer> made_up(const Oracle& oracle, const ref::Tensors& inputs, const Expected& expected,
                                 const HostTensors& previous) {
-  HostTensors right = to_host(oracle.input_tensors(), inputs);
-  right.merge(to_host(oracle.output_tensors(), expected.baseline));
+  HostTensors right = right_answer(oracle, expected);
+  right.merge(to_host(oracle.input_tensors(), inputs));
+  std::vector<problem::Tensor> judged = oracle.output_tensors();
+  std::ranges::copy_if(oracle.input_tensors(), std::back_inserter(judged), &problem::Tensor::in_out);
   std::vector<LazyAnswer> all;
-  for (const problem::Tensor& output : oracle.output_tensors()) {
+  for (const problem::Tensor& output : judged) {
     const auto add = [&](std::string_view what, std::vector<std::byte> bytes) {
       all.push_back({.name = fmt::format("{} in {}", what, output.name), .outputs = right});
       all.back().outputs[output.name] = std::move(bytes);

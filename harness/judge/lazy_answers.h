@@ -17,9 +17,12 @@ struct LazyAnswer {
 /// This rank's tensors of one trial in host memory, each as large as problem.json says.
 HostTensors to_host(const std::vector<problem::Tensor>& list, const ref::Tensors& tensors);
 
-/// One output at a time made up, the others right: zeros, ones, the mean, each input echoed, and, where
-/// `previous` holds another trial's outputs of the same shapes, those. Collective, the same answers on all
-/// ranks.
+/// This rank's outputs as the reference has them, and the inputs that it changed.
+HostTensors right_answer(const Oracle& oracle, const Expected& expected);
+
+/// One output, or input that is to be changed, at a time made up, the others right: zeros, ones, the mean, each
+/// input echoed, and, where `previous` holds another trial's of the same shapes, those. Collective, the same
+/// answers on all ranks.
 std::vector<LazyAnswer> made_up(const Oracle& oracle, const ref::Tensors& inputs, const Expected& expected,
                                 const HostTensors& previous);
 
