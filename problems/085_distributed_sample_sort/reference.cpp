@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <compare>
-#include <numeric>
 #include <vector>
 
 #include "reference/indexing.h"
@@ -11,39 +10,13 @@
 #include "reference/problem.h"
 #include "reference/random.h"
 #include "reference/sorting.h"
+#include "reference/uneven.h"
 
 namespace pkb {
 
 using namespace ref;
 
 namespace {
-
-using Counts = std::vector<std::int64_t>;
-
-std::int64_t total(const Counts& counts) { return std::accumulate(counts.begin(), counts.end(), std::int64_t{0}); }
-
-Tensor on(const Tensor& like, const Counts& counts) {
-  return Tensor::from_values(std::vector<double>(counts.begin(), counts.end()), {static_cast<std::int64_t>(counts.size())},
-                             DType::i64, like.place());
-}
-
-/// Everybody's number, in rank order.
-Counts all_gather(const Group& world, const Tensor& like, std::int64_t mine) {
-  Tensor all = Tensor::empty({world.size()}, DType::i64, like.place());
-  world.all_gather_into_tensor(all, on(like, {mine}));
-  return all.integers();
-}
-
-/// The first counts[0] keys to rank 0 and so on; what arrives, by source rank.
-Tensor exchange(const Group& world, const Tensor& keys, const Counts& counts) {
-  const Tensor sent = on(keys, counts);
-  Tensor received = sent.empty_like();
-  world.all_to_all_single(received, sent);
-  const Counts arriving = received.integers();
-  Tensor out = Tensor::empty({total(arriving)}, keys.dtype(), keys.place());
-  world.all_to_all_single(out, keys, arriving, counts);
-  return out;
-}
 
 /// A key in the order of all: equal ones by rank, then by place in that rank's sorted keys.
 struct Sample {
@@ -60,7 +33,7 @@ std::vector<Sample> samples(const Group& world, const Tensor& sorted, const Coun
       result.push_back(each < size ? (i + 1) * size / each - 1 : i);
     return result;
   };
-  const Tensor own = index_select(sorted, 0, on(sorted, places(sorted.numel()))).to(DType::f64);
+  const Tensor own = index_select(sorted, 0, tensor_of(places(sorted.numel()), sorted.place())).to(DType::f64);
   Tensor all = Tensor::empty({world.size(), each}, DType::f64, sorted.place());
   world.all_gather_into_tensor(all, pad(own, 0, 0, each - own.numel()));
   const std::vector<double> values = all.values();
@@ -81,7 +54,7 @@ Tensors reference(Context& ctx, const Tensors& in) {
   const Group& world = ctx.world();
   const int ranks = world.size(), rank = world.rank();
   const Tensor sorted = sort(in["keys"]).values;
-  const Counts sizes = all_gather(world, sorted, sorted.numel());
+  const Counts sizes = all_gather_counts(world, sorted.numel(), sorted.place());
   Counts holders;  // the ranks with keys, each of which gets a bucket
   for (int r = 0; r < ranks; ++r)
     if (sizes[static_cast<std::size_t>(r)] > 0) holders.push_back(r);
@@ -104,16 +77,16 @@ Tensors reference(Context& ctx, const Tensors& in) {
     to_rank[static_cast<std::size_t>(holders[static_cast<std::size_t>(b)])] = end - cut;
     cut = end;
   }
-  const Tensor bucket = sort(exchange(world, sorted, to_rank)).values;
+  const Tensor bucket = sort(all_to_all_rows(world, sorted, to_rank)).values;
 
   // The buckets in rank order are the sorted sequence; rank d is to have its keys from start(d) on.
-  const Counts filled = all_gather(world, sorted, bucket.numel());
+  const Counts filled = all_gather_counts(world, bucket.numel(), bucket.place());
   const auto start = [&](std::int64_t d) { return d * (total(sizes) / ranks) + std::min(d, total(sizes) % ranks); };
   const std::int64_t first = total({filled.begin(), filled.begin() + rank}), end = first + bucket.numel();
   Counts shares;
   for (int d = 0; d < ranks; ++d)
     shares.push_back(std::max<std::int64_t>(0, std::min(end, start(d + 1)) - std::max(first, start(d))));
-  return {{"sorted", exchange(world, bucket, shares)}};
+  return {{"sorted", all_to_all_rows(world, bucket, shares)}};
 }
 
 // Few distinct keys on all ranks; keys that descend with the rank; keys of very uneven density with infinities; one

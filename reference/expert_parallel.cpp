@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reference/expert_parallel.h"
+
+#include "reference/indexing.h"
+#include "reference/ops.h"
+#include "reference/pointwise.h"
+#include "reference/sorting.h"
+
+namespace pkb::ref {
+
+ExpertRoutes expert_routes(const Group& group, const Tensor& selected, std::int64_t experts) {
+  const std::int64_t ranks = group.size(), local = experts / ranks;
+  require(selected.dim() == 2, "expert_routes: selected must be (tokens, chosen), not {}", selected.shape());
+  require(experts % ranks == 0, "expert_routes: {} experts over {} ranks", experts, ranks);
+  const Tensor flat = selected.reshape({selected.numel()}), counts = bincount(flat, experts);
+  Tensor everyones = Tensor::empty({ranks, experts}, DType::i64, selected.place());
+  group.all_gather_into_tensor(everyones, counts);
+  const Tensor chunks = everyones.narrow(1, group.rank() * local, local).contiguous();  // (ranks, local)
+  const Tensor slots = argsort(flat);
+  return {.slots = slots,
+          .tokens = floor_divide(slots, selected.size(1)),
+          .sent = sum(counts.view({ranks, local}), {.dimensions = {1}}).integers(),
+          .received = sum(chunks, {.dimensions = {1}}).integers(),
+          .order = argsort(remainder(repeat_interleave(chunks.view({ranks * local})), local)),
+          .of_expert = sum(chunks, {.dimensions = {0}}).integers()};
+}
+
+Tensor dispatched(const Group& group, const ExpertRoutes& routes, const Tensor& hidden) {
+  const Tensor arrived = all_to_all_rows(group, index_select(hidden, 0, routes.tokens), routes.sent, routes.received);
+  return index_select(arrived, 0, routes.order);
+}
+
+Tensor returned(const Group& group, const ExpertRoutes& routes, const Tensor& rows) {
+  Tensor by_source = rows.empty_like();
+  index_copy_(by_source, routes.order, rows);
+  return all_to_all_rows(group, by_source, routes.received, routes.sent);
+}
+
+}  // namespace pkb::ref
