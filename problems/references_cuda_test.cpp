@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -30,6 +31,12 @@ struct Case {
 };
 
 Tensor zeros(Shape shape, DType dtype = DType::bf16) { return Tensor::zeros(std::move(shape), dtype); }
+
+/// Elements of a vector that is cut into equal shards of which the last may be shorter.
+std::int64_t shard_of(std::int64_t elements, int rank, int ranks) {
+  const std::int64_t each = (elements + ranks - 1) / ranks;
+  return std::min(each, elements - rank * each);
+}
 
 /// Odd extents; roots are the last rank, which every number of ranks has.
 std::vector<Case> cases(int ranks) {
@@ -145,12 +152,55 @@ std::vector<Case> cases(int ranks) {
                  {"num_global_tokens_per_local_expert", zeros({all, 12 / all}, DType::i64)}};
        },
        true},
+      {"031_fused_moe_fwd",
+       {{"K", 3}},
+       false,
+       [](const Distribution& values, int rank, int all) -> Tensors {
+         const std::int64_t local = 12 / all;
+         return {{"hidden_states", zeros({rank == 1 ? 0 : 67 + rank, 44})},
+                 {"gate_weight", zeros({12, 44})},
+                 {"gate_bias", zeros({12})},
+                 {"gate_proj_weight", zeros({local, 28, 44})},
+                 {"gate_proj_bias", random({local, 28}, values, rank, 0)},
+                 {"up_proj_weight", zeros({local, 28, 44})},
+                 {"up_proj_bias", random({local, 28}, values, rank, 1)},
+                 {"down_proj_weight", zeros({local, 44, 28})},
+                 {"down_proj_bias", random({local, 44}, values, rank, 2)}};
+       },
+       true},
       {"036_ulysses_gather_seq_scatter_heads",
        {{"unpadded_dim_size", 0}},
        true,
        [](const Distribution& values, int rank, int) -> Tensors {
          return {{"x", random({2, 37, 12, 20}, values, rank)}};
        }},
+      {"041_zero1_optimizer_shard",
+       {{"step", 3}, {"lr", 1e-3}, {"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}},
+       false,
+       [](const Distribution&, int rank, int all) -> Tensors {
+         const std::int64_t own = shard_of(607, rank, all);
+         return {{"X_local", zeros({5, 17})},
+                 {"y_local", zeros({5, 7})},
+                 {"W1", zeros({24, 17}, DType::f32)},
+                 {"b1", zeros({24}, DType::f32)},
+                 {"W2", zeros({7, 24}, DType::f32)},
+                 {"b2", zeros({7}, DType::f32)},
+                 {"exp_avg_part", zeros({own}, DType::f32)},
+                 {"exp_avg_sq_part", zeros({own}, DType::f32)}};
+       },
+       true},
+      {"047_fsdp_step_e2e",
+       {{"step", 3}, {"lr", 1e-3}, {"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}, {"weight_decay", 0.01}, {"h", 24}},
+       false,
+       [](const Distribution&, int rank, int all) -> Tensors {
+         const std::int64_t own = shard_of(607, rank, all);
+         return {{"X_local", zeros({5, 17})},
+                 {"y_local", zeros({5, 7})},
+                 {"flat_param_shard", zeros({own}, DType::f32)},
+                 {"exp_avg_shard", zeros({own}, DType::f32)},
+                 {"exp_avg_sq_shard", zeros({own}, DType::f32)}};
+       },
+       true},
       {"054_ring_attention",
        {{"causal", 1}, {"softmax_scale", 0}},
        false,
