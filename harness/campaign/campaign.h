@@ -19,17 +19,21 @@ namespace pkb::campaign {
 struct Plan {
   std::vector<std::string> problems;  ///< "013_gemm_allreduce"
   int samples = 1, repairs = 0;
+  int continuations = 0;  ///< how often a reply that was cut off is asked to go on
   model::Prompt prompt;  ///< all but the messages
   std::string system;    ///< may be empty
 };
+
+class Campaign;
 
 /// What only the caller knows: about problems, templates and how a candidate is judged.
 struct Hooks {
   std::function<std::string(const std::string& problem)> task;           ///< the first message
   std::function<std::string(const nlohmann::json& result)> repair;       ///< the answer to a verdict
   std::function<std::vector<std::string>(const Attempt&, const std::filesystem::path& candidate)> evaluation;
+  std::string go_on;  ///< what a model is told whose reply was cut off
   std::function<void(const std::string& line)> tell = [](const std::string&) {};  ///< something has happened
-  std::function<void(const std::string& state)> show = [](const std::string&) {};  ///< how things stand
+  std::function<void(const Campaign&)> show = [](const Campaign&) {};             ///< several times a second
 };
 
 /// What has come of it so far.
@@ -51,22 +55,34 @@ class Campaign {
   /// The best verdict of each problem's samples, in the plan's order; "missing" where there is none.
   std::vector<std::pair<std::string, std::string>> verdicts() const;
 
+  /// "3/9 done, 2 correct; asking 4, ...; 12345 tokens, 0.31 spent; 7 min left".
+  std::string summary() const;
+  struct Standing {
+    std::string problem;
+    std::vector<std::string> samples;  ///< "asking", "judging", "asking, repair 1", a verdict, "failed"
+    bool done = false;
+  };
+  /// Each problem, in the plan's order.
+  std::vector<Standing> standing() const;
+
  private:
   struct Sample {
     std::string problem;
     int number = 0, attempt = 0;
     std::vector<model::Message> messages;
-    std::string best = "missing";
+    std::vector<nlohmann::json> parts = {};  ///< of the reply under way
+    std::string best = "missing", doing = {};
     bool done = false;
-    Attempt which() const { return {problem, number, attempt}; }
+    Attempt which() const { return {problem, number, attempt, static_cast<int>(parts.size())}; }
   };
   void advance(Sample& sample);
-  void take_reply(Sample& sample, const model::Outcome& outcome);
+  void ask(Sample& sample);
+  void take_part(Sample& sample, const model::Outcome& outcome);
+  void take_reply(Sample& sample);
   void go_on(Sample& sample, const nlohmann::json& attempt);
   void take_result(Sample& sample, const nlohmann::json& result, bool fresh);
   void finish(Sample& sample, const std::string& why);
   void count(const nlohmann::json& attempt);
-  std::string state() const;
 
   Plan x_plan;
   Hooks x_hooks;

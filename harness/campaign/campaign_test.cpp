@@ -56,7 +56,7 @@ class CampaignTest : public testing::Test {
     std::vector<std::pair<std::string, std::string>> verdicts;
   };
   Ran run(std::vector<std::string> problems, int repairs, const std::function<bool()>& until = [] { return false; }) {
-    Plan plan{.problems = std::move(problems), .samples = 1, .repairs = repairs, .prompt = {.messages = {}, .model = "m"}, .system = {}};
+    Plan plan{.problems = std::move(problems), .samples = 1, .repairs = repairs, .continuations = x_continuations, .prompt = {.messages = {}, .model = "m"}, .system = {}};
     const Hooks hooks{.task = [](const std::string& problem) { return "solve " + problem; },
                       .repair = [this](const json& result) {
                         x_repairs.push_back(result.at("verdict"));
@@ -64,7 +64,9 @@ class CampaignTest : public testing::Test {
                       },
                       .evaluation = [](const Attempt&, const fs::path& candidate) {
                         return std::vector<std::string>{candidate.string()};
-                      }};
+                      },
+                      .go_on = "go on",
+                      .show = x_show};
     Ledger ledger(out(), {{"model", "m"}, {"repairs", repairs}});
     const auto source = from_recording(recording());
     const Prices prices(price_file());
@@ -80,6 +82,8 @@ class CampaignTest : public testing::Test {
 
   fs::path x_folder;
   std::atomic<int> x_judged{0};
+  int x_continuations = 0;
+  std::function<void(const Campaign&)> x_show = [](const Campaign&) {};
   std::vector<std::string> x_repairs;
 };
 
@@ -150,6 +154,47 @@ TEST_F(CampaignTest, SaysWhyThereIsNoCode) {
   const json attempt = json::parse(std::ifstream(out() / "p/sample-0/attempt-0.json"));
   EXPECT_THAT(attempt.at("no_code").get<std::string>(), HasSubstr("cut off at 4096 tokens (4096 of them reasoning)"));
   EXPECT_THAT(attempt.at("no_code").get<std::string>(), HasSubstr("raise --max-tokens"));
+}
+
+TEST_F(CampaignTest, ACutReplyGoesOnAndItsPartsArePaidOnce) {
+  const std::string whole = reply("correct");
+  const auto record = [&](int part, const std::string& text, const char* finish) {
+    return json{{"problem", "p"}, {"part", part}, {"text", text}, {"finish", finish}, {"usage", {{"input", 1000}, {"output", 100}}}}.dump() + "\n";
+  };
+  const std::string first = record(0, whole.substr(0, 20), "length"), second = record(1, whole.substr(20), "stop");
+  x_continuations = 2;
+  std::ofstream(recording()) << first;
+  EXPECT_EQ(run({"p"}, 0).tally.failed, 1);  // as if it were killed between the parts
+  std::ofstream(recording()) << second;
+  const Ran ran = run({"p"}, 0);
+  EXPECT_THAT(ran.verdicts, ElementsAre(Pair("p", "correct")));
+  EXPECT_EQ(ran.tally.usage.output, 200u);
+  const json attempt = json::parse(std::ifstream(out() / "p/sample-0/attempt-0.json"));
+  EXPECT_EQ(attempt.at("text"), whole);
+  EXPECT_EQ(attempt.at("parts"), 2);
+}
+
+TEST_F(CampaignTest, ContinuationsEnd) {
+  std::ofstream file(recording());
+  for (int part = 0; part < 4; ++part)
+    file << json{{"problem", "p"}, {"part", part}, {"text", "on and on "}, {"finish", "length"}}.dump() << "\n";
+  file.close();
+  x_continuations = 2;
+  run({"p"}, 0);
+  const json attempt = json::parse(std::ifstream(out() / "p/sample-0/attempt-0.json"));
+  EXPECT_EQ(attempt.at("parts"), 3);
+  EXPECT_THAT(attempt.at("no_code").get<std::string>(), HasSubstr("cut off"));
+}
+
+TEST_F(CampaignTest, TellsHowEachProblemStands) {
+  std::vector<std::string> seen;
+  x_show = [&](const Campaign& now) {
+    for (const Campaign::Standing& each : now.standing())
+      if (seen.empty() || seen.back() != each.samples.at(0)) seen.push_back(each.samples.at(0));
+  };
+  run({"wrong"}, 1);
+  EXPECT_EQ(seen.back(), "correct");
+  EXPECT_THAT(seen, testing::IsSupersetOf({"judging", "judging, repair 1"}));
 }
 
 TEST(PricesTest, RefusesWhatIsNone) {

@@ -27,6 +27,8 @@ void write(const fs::path& file, const json& value) {
   store::write_whole(file, value.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
+std::string part_suffix(const Attempt& which) { return fmt::format(".part-{}.json", which.part); }
+
 }  // namespace
 
 Ledger::Ledger(fs::path folder, const json& settings) : x_folder(std::move(folder)) {
@@ -54,11 +56,18 @@ void Ledger::keep_attempt(const Attempt& which, const json& attempt, const std::
   write(path(which, ".json"), attempt);
 }
 
+std::optional<json> Ledger::part(const Attempt& which) const { return read(path(which, part_suffix(which))); }
+
+void Ledger::keep_part(const Attempt& which, const json& part) {
+  fs::create_directories(path(which, "").parent_path());
+  write(path(which, part_suffix(which)), part);
+}
+
 std::optional<json> Ledger::result(const Attempt& which) const { return read(path(which, ".result.json")); }
 
 void Ledger::keep_result(const Attempt& which, const json& result) { write(path(which, ".result.json"), result); }
 
-fs::path Ledger::path(const Attempt& which, const char* suffix) const {
+fs::path Ledger::path(const Attempt& which, std::string_view suffix) const {
   return x_folder / which.problem / fmt::format("sample-{}", which.sample) /
          fmt::format("attempt-{}{}", which.number, suffix);
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace pkb::campaign {
 
@@ -12,6 +13,7 @@ namespace pkb::campaign {
 struct Attempt {
   std::string problem;  ///< "013_gemm_allreduce"
   int sample = 0, number = 0;
+  int part = 0;  ///< of a reply that was cut off at a limit of tokens and asked to go on
 };
 
 /// What a campaign has paid for, in a folder: a file for each attempt, written whole and never again, beside it the
@@ -19,6 +21,7 @@ struct Attempt {
 ///
 ///     campaign.json                          what was asked of whom
 ///     013_gemm_allreduce/sample-0/attempt-1.json, .cu, .result.json
+///     013_gemm_allreduce/sample-0/attempt-1.part-0.json     of a reply that was asked to go on
 class Ledger {
  public:
   /// Starts a campaign, or goes on with the one in `folder`. @throws InputError when that one has other settings: its
@@ -27,12 +30,14 @@ class Ledger {
 
   std::optional<nlohmann::json> attempt(const Attempt& which) const;
   void keep_attempt(const Attempt& which, const nlohmann::json& attempt, const std::string& code);
+  std::optional<nlohmann::json> part(const Attempt& which) const;
+  void keep_part(const Attempt& which, const nlohmann::json& part);
   std::optional<nlohmann::json> result(const Attempt& which) const;
   void keep_result(const Attempt& which, const nlohmann::json& result);
   std::filesystem::path candidate(const Attempt& which) const { return path(which, ".cu"); }
 
  private:
-  std::filesystem::path path(const Attempt& which, const char* suffix) const;
+  std::filesystem::path path(const Attempt& which, std::string_view suffix) const;
   std::filesystem::path x_folder;
 };
 

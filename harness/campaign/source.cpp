@@ -40,7 +40,7 @@ class Recording final : public Source {
         throw InputError({.where = fmt::format("{}:{}", file.string(), number),
                           .fault = "is no recorded reply",
                           .remedy = R"(a line is {"problem": "001_allreduce", "sample": 0, "attempt": 0, "text": "..."})"});
-      x_replies[{reply.at("problem"), reply.value("sample", 0), reply.value("attempt", 0)}] = reply;
+      x_replies[{reply.at("problem"), reply.value("sample", 0), reply.value("attempt", 0), reply.value("part", 0)}] = reply;
     }
   }
 
@@ -61,7 +61,7 @@ class Recording final : public Source {
  private:
   model::Outcome outcome_of(const Attempt& which) const {
     model::Outcome outcome;
-    const auto found = x_replies.find({which.problem, which.sample, which.number});
+    const auto found = x_replies.find({which.problem, which.sample, which.number, which.part});
     if (found == x_replies.end()) {
       outcome.failure = fmt::format("the recording has no reply to {}, sample {}, attempt {}", which.problem, which.sample,
                                     which.number);
@@ -81,7 +81,7 @@ class Recording final : public Source {
     return outcome;
   }
 
-  std::map<std::tuple<std::string, int, int>, json> x_replies;
+  std::map<std::tuple<std::string, int, int, int>, json> x_replies;
   std::deque<std::pair<Attempt, std::function<void(model::Outcome)>>> x_asked;
 };
 

@@ -23,8 +23,8 @@ class Source {
 
 std::unique_ptr<Source> from_server(model::ClientOptions options);
 
-/// Replies that were recorded: a line for each, {"problem": "001_allreduce", "sample": 0, "attempt": 0, "text": "...",
-/// "finish": "stop", "usage": {"input": 1, "output": 2}}. What is not there is a failure. @throws InputError
+/// Replies that were recorded: a line for each, {"problem": "001_allreduce", "sample": 0, "attempt": 0, "part": 0,
+/// "text": "...", "finish": "stop", "usage": {"input": 1, "output": 2}}. What is not there is a failure. @throws InputError
 std::unique_ptr<Source> from_recording(const std::filesystem::path& file);
 
 }  // namespace pkb::campaign

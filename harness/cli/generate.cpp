@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include "harness/candidate/digest.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/judge_candidate.h"
+#include "harness/cli/live_view.h"
 #include "harness/cli/prompt_options.h"
 #include "harness/cli/report_lines.h"
 #include "harness/error/error.h"
@@ -26,7 +28,7 @@ using nlohmann::json;
 
 struct GenerateOptions : PromptOptions {
   std::string model, endpoint, api = "openai", problems = "all", system, effort, extra_file, price_file, key_file, replay, out;
-  int samples = 1, repairs = 0, concurrency = 8, max_tokens = 0, jobs = 1;
+  int samples = 1, repairs = 0, continuations = 0, concurrency = 8, max_tokens = 0, jobs = 1;
   double rate = 0, temperature = -1, idle = 300, total = 3600, patience = 24;
   bool no_stream = false;
   // Of `run`.
@@ -110,7 +112,7 @@ std::unique_ptr<campaign::Source> source_of(const GenerateOptions& options) {
 /// What makes attempts comparable: a campaign that goes on must have the same.
 json settings(const GenerateOptions& options, bool judged) {
   json settings = {{"model", options.model},       {"endpoint", options.endpoint},   {"api", options.api},
-                   {"repairs", options.repairs},   {"style", options.style},         {"hardware", options.hardware},
+                   {"repairs", options.repairs},   {"continuations", options.continuations}, {"style", options.style},         {"hardware", options.hardware},
                    {"dtype", options.dtype},       {"primitives", options.primitives}, {"system", options.system},
                    {"effort", options.effort},     {"temperature", options.temperature < 0 ? json() : json(options.temperature)},
                    {"max_tokens", options.max_tokens == 0 ? json() : json(options.max_tokens)}};
@@ -120,7 +122,7 @@ json settings(const GenerateOptions& options, bool judged) {
 }
 
 campaign::Plan plan_of(const GenerateOptions& options, const std::vector<problem::Problem>& problems) {
-  campaign::Plan plan{.problems = {}, .samples = options.samples, .repairs = options.repairs, .prompt = {.messages = {}, .model = options.model}, .system = options.system};
+  campaign::Plan plan{.problems = {}, .samples = options.samples, .repairs = options.repairs, .continuations = options.continuations, .prompt = {.messages = {}, .model = options.model}, .system = options.system};
   for (const problem::Problem& each : problems) plan.problems.push_back(each.folder().filename());
   if (options.temperature >= 0) plan.prompt.temperature = options.temperature;
   if (options.max_tokens > 0) plan.prompt.max_tokens = options.max_tokens;
@@ -132,6 +134,21 @@ campaign::Plan plan_of(const GenerateOptions& options, const std::vector<problem
       throw InputError({.where = options.extra_file, .fault = "is no JSON object", .remedy = {}});
   }
   return plan;
+}
+
+/// At most `height` lines: problems under way first, then those that are done, below them how it all stands.
+std::vector<std::string> lines_of(const campaign::Campaign& campaign, std::size_t height) {
+  std::vector<campaign::Campaign::Standing> all = campaign.standing();
+  std::ranges::stable_partition(all, [](const auto& each) { return !each.done; });
+  const std::size_t rows = height > 2 ? height - 2 : 0;
+  std::vector<std::string> lines;
+  for (const auto& each : all) {
+    if (lines.size() == rows) break;
+    lines.push_back(fmt::format("{:<40} {}", each.problem, fmt::join(each.samples, " | ")));
+  }
+  if (all.size() > rows) lines.push_back(fmt::format("and {} more problems", all.size() - rows));
+  lines.push_back(campaign.summary());
+  return lines;
 }
 
 void print_summary(const campaign::Campaign& campaign, bool judged, const fs::path& out) {
@@ -157,8 +174,7 @@ Exit generate(const GenerateOptions& options, bool judged) {
   campaign::Plan plan = plan_of(options, problems);
   campaign::Ledger ledger(out, settings(options, judged));
   const std::unique_ptr<campaign::Source> source = source_of(options);
-  ProgressLine progress(true);
-  const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  LiveView view;
   const campaign::Hooks hooks{
       .task = [&](const std::string& name) { return prompt::task(problem::Problem::load(here.problems() / name), asked, texts); },
       .repair = [&](const json& result) { return prompt::repair(result, texts); },
@@ -170,14 +186,19 @@ Exit generate(const GenerateOptions& options, bool judged) {
             if (options.ranks > 0) arguments.insert(arguments.end(), {"--ranks", std::to_string(options.ranks)});
             return arguments;
           },
-      .tell = [&](const std::string& line) { spdlog::info("{}", line); },
-      .show = [&](const std::string& state) { if (terminal) progress.show(state); }};
+      .go_on = prompt::go_on(texts),
+      .tell = [&](const std::string& line) {
+        view.clear();
+        spdlog::info("{}", line);
+      },
+      .show = [&](const campaign::Campaign& now) { view.show(lines_of(now, view.height())); }};
   std::optional<campaign::Evaluations> evaluations;
   if (judged) evaluations.emplace(judge_candidate, options.jobs);
   campaign::Campaign campaign(std::move(plan), hooks, ledger, *source, prices, evaluations ? &*evaluations : nullptr);
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   campaign.run([] { return interrupted != 0; });
+  view.clear();
   print_summary(campaign, judged, out);
   if (interrupted != 0) fmt::print("stopped; the same command goes on from here\n");
   return interrupted != 0 || campaign.tally().failed > 0 ? Exit::environment_failed : Exit::done;
@@ -195,6 +216,7 @@ void add_options(CLI::App& command, GenerateOptions& options) {
   command.add_option("--rate", options.rate, "Requests per minute; 0: no limit")->check(CLI::Range(0., 1e6))->capture_default_str();
   command.add_option("--temperature", options.temperature, "The model's own when left out")->check(CLI::Range(0., 2.));
   command.add_option("--max-tokens", options.max_tokens, "The model's own when left out")->check(CLI::Range(1, 10'000'000));
+  command.add_option("--continue", options.continuations, "How often a reply that was cut off is asked to go on")->check(CLI::Range(0, 20))->capture_default_str();
   command.add_option("--reasoning-effort", options.effort, "As the model knows it: low, medium, high...");
   command.add_option("--system", options.system, "A system message");
   command.add_option("--extra-json", options.extra_file, "A file with an object of more members of the request")->check(CLI::ExistingFile);

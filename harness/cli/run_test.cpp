@@ -95,6 +95,26 @@ TEST(Generate, AsksAServerAndKeepsTheKeyToItself) {
   EXPECT_EQ(server.requests().size(), 4u);
 }
 
+TEST(Generate, KilledItPaysForNothingTwice) {
+  const std::string code = "```cuda\nvoid run(pkb::Context& ctx, const pkb::Args& args) {}\n```";
+  const std::string whole = model::http(200, json{{"choices", {{{"message", {{"content", code}}}, {"finish_reason", "stop"}}}}}.dump());
+  using std::chrono::milliseconds;
+  model::ScriptedServer server({{{whole}}, {{whole}}, {{.bytes = whole, .before = milliseconds(60'000)}}, {{whole}}});
+  const TestFolder folder;
+  const Command command = pkb({"generate", "--endpoint", server.address(), "--model", "m", "--problems", "1-4", "--concurrency", "1",
+                               "--out", (folder.path() / "out").string()});
+  {
+    Process first(command);
+    while (server.requests().size() < 3) std::this_thread::sleep_for(milliseconds(20));
+    ::kill(first.pid(), SIGKILL);
+    EXPECT_EQ(first.wait(), 128 + SIGKILL);
+  }
+  const Finished done = run(command);
+  EXPECT_EQ(done.exit, 0) << done.errors;
+  EXPECT_THAT(done.output, HasSubstr("4 of 4 samples done"));
+  EXPECT_EQ(server.requests().size(), 3u + 2u) << "the first two replies were asked for again";
+}
+
 TEST(Generate, SaysWhatTheServerRefuses) {
   model::ScriptedServer server({{{model::http(401, R"({"error": {"message": "no such key"}})")}}});
   const TestFolder folder;

@@ -191,4 +191,6 @@ std::string repair(const json& result, const Sources& sources) {
   return render("repair", values, sources.templates, sources.own);
 }
 
+std::string go_on(const Sources& sources) { return render("continue", json::object(), sources.templates, sources.own); }
+
 }  // namespace pkb::prompt

@@ -36,4 +36,7 @@ std::string task(const problem::Problem& problem, const Options& options, const 
 /// The answer to an attempt: `result` is a whole result (store), or {"verdict": "no_code", "reason": ...}.
 std::string repair(const nlohmann::json& result, const Sources& sources);
 
+/// What a model is told whose reply was cut off.
+std::string go_on(const Sources& sources);
+
 }  // namespace pkb::prompt
