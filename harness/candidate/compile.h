@@ -25,6 +25,7 @@ struct CompileRequest {
   std::filesystem::path cache;       ///< empty: $XDG_CACHE_HOME/pkb or ~/.cache/pkb
   process::Limits limits;
   Sandbox sandbox = Sandbox::bubblewrap;
+  std::filesystem::path bwrap = {};  ///< empty: the first on the PATH
 };
 
 struct CompileResult {

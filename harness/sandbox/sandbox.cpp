@@ -41,8 +41,8 @@ void show_folder(Arguments& to, const fs::path& path) {
 std::string try_out(const Means& means) {
   const auto program = process::find_executable("true");
   if (!program) return "no program `true` to try it with";
-  Arguments line = walls(means, System::libraries, 1 << 20);
-  add(line, {"--ro-bind", program->string(), "/true", "--", "/true"});
+  Arguments line = walls(means, {.shown = {"--ro-bind", program->string(), "/true"}});
+  add(line, {"--", "/true"});
   const process::Result ended = process::run_limited(line, {}, "/", {.time = std::chrono::seconds(10)});
   if (ended.timed_out) return "bwrap did not end";
   if (ended.exit_code == 0) return {};
@@ -51,6 +51,10 @@ std::string try_out(const Means& means) {
   const std::string said = output.last_lines(1);
   return !said.empty() ? said : fmt::format("bwrap ended with status {}", ended.exit_code);
 }
+
+}  // namespace
+
+std::string_view name_of(Means::Proc proc) { return kProcNames[static_cast<std::size_t>(proc)]; }
 
 fs::path find_bwrap() {
   const auto bwrap = process::find_executable("bwrap");
@@ -62,12 +66,8 @@ fs::path find_bwrap() {
   return *bwrap;
 }
 
-}  // namespace
-
-std::string_view name_of(Means::Proc proc) { return kProcNames[static_cast<std::size_t>(proc)]; }
-
-Means find_means(Means::Proc weakest) {
-  Means means{.bwrap = find_bwrap()};
+Means find_means(const fs::path& bwrap, Means::Proc weakest) {
+  Means means{.bwrap = bwrap};
   std::string first_fault;
   for (const auto proc : {Means::Proc::fresh, weakest}) {
     for (const bool user_namespace : {true, false}) {
@@ -88,31 +88,35 @@ Means find_means(Means::Proc weakest) {
 
 std::string fault() {
   try {
-    find_means();
+    find_means(find_bwrap());
     return {};
   } catch (const EnvironmentError& error) {
     return error.what();
   }
 }
 
-std::vector<std::string> walls(const Means& means, System system, std::uint64_t tmp_bytes) {
+std::vector<std::string> walls(const Means& means, const View& view) {
+  // Started by root, bubblewrap would leave all capabilities to the program.
   Arguments line = {means.bwrap.string(), "--die-with-parent", "--new-session", "--unshare-pid",
-                    "--unshare-net",      "--unshare-ipc",     "--unshare-uts", "--unshare-cgroup-try"};
+                    "--unshare-net",      "--unshare-ipc",     "--unshare-uts", "--unshare-cgroup-try",
+                    "--cap-drop",         "ALL"};
   if (means.user_namespace) line.emplace_back("--unshare-user");
   const auto show_files = [&](std::span<const char* const> paths) {
     for (const char* path : paths) add(line, {"--ro-bind-try", path, path});
   };
   show_files(kLibraryConfiguration);
-  if (system == System::libraries) {
+  if (view.system == System::libraries) {
     for (const char* folder : kLibraries) show_folder(line, folder);
   } else {
     for (const char* folder : kCompilers) show_folder(line, folder);
     show_files(kCompilerConfiguration);
   }
-  add(line, {"--dev", "/dev", "--size", std::to_string(tmp_bytes), "--tmpfs", "/tmp"});
+  add(line, {"--dev", "/dev", "--size", std::to_string(view.shared_bytes), "--tmpfs", "/dev/shm", "--size",
+             std::to_string(view.tmp_bytes), "--tmpfs", "/tmp"});
   switch (means.proc) {
     case Means::Proc::fresh:
-      add(line, {"--proc", "/proc"});
+      // To root's processes the kernel's settings are files like any other, capabilities or not.
+      add(line, {"--proc", "/proc", "--remount-ro", "/proc"});
       break;
     case Means::Proc::none:
       break;
@@ -120,6 +124,9 @@ std::vector<std::string> walls(const Means& means, System system, std::uint64_t 
       add(line, {"--ro-bind", "/proc", "/proc"});
       break;
   }
+  line.insert(line.end(), view.shown.begin(), view.shown.end());
+  // Bubblewrap's own root and /dev are file systems in memory, as large as half of it.
+  add(line, {"--remount-ro", "/dev", "--remount-ro", "/"});
   return line;
 }
 

@@ -23,9 +23,11 @@ struct Means {
 };
 std::string_view name_of(Means::Proc proc);
 
-/// Finds by trial what works here. Where a fresh /proc is refused, `weakest` takes its place.
+/// The first bubblewrap on the PATH. @throws EnvironmentError when there is none.
+std::filesystem::path find_bwrap();
+/// Finds by trial what works with `bwrap` here. Where a fresh /proc is refused, `weakest` takes its place.
 /// @throws EnvironmentError that says what is missing and how to get it.
-Means find_means(Means::Proc weakest = Means::Proc::none);
+Means find_means(const std::filesystem::path& bwrap, Means::Proc weakest = Means::Proc::none);
 /// Why `find_means` would throw; empty when a sandbox works.
 std::string fault();
 
@@ -35,9 +37,17 @@ enum class System : std::uint8_t {
   compilers,  ///< headers and programs too
 };
 
-/// The start of a command line of bubblewrap: no network, no other process visible, `system` and nothing else
-/// of the file system, a private /tmp of `tmp_bytes` that vanishes. More options may follow, and after "--"
-/// the program. It ends with the process that starts it.
-std::vector<std::string> walls(const Means& means, System system, std::uint64_t tmp_bytes);
+/// What the program inside may see and keep.
+struct View {
+  System system = System::libraries;
+  std::uint64_t tmp_bytes = 1 << 20;    ///< of /tmp, which is private and vanishes
+  std::uint64_t shared_bytes = 1 << 20;  ///< of /dev/shm, the same
+  std::vector<std::string> shown = {};  ///< options of bubblewrap that show more of the file system
+};
+
+/// A command line of bubblewrap, to be followed by "--" and the program: no network, no other process visible,
+/// no capability, `view` and nothing else of the file system, of which only /tmp, /dev/shm and what `view` binds
+/// writable can be written. It ends with the process that starts it.
+std::vector<std::string> walls(const Means& means, const View& view);
 
 }  // namespace pkb::sandbox
