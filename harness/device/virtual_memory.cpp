@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -8,6 +7,7 @@
 
 #include "harness/device/memory.h"
 #include "harness/error/error.h"
+#include "harness/process/memory_file.h"
 
 namespace pkb::device {
 namespace {
@@ -23,10 +23,8 @@ class VirtualMemory final : public Memory {
   explicit VirtualMemory(Beside beside) : x_beside(beside) {}
 
   Segment create(std::size_t bytes) override {
-    FileDescriptor fd(::memfd_create("pkb-device-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(whole(bytes))) != 0) fail("create", bytes);
-    // A process that shrank the file would make its peers die of SIGBUS.
-    if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) fail("seal", bytes);
+    FileDescriptor fd = process::memory_file(whole(bytes));
+    if (!fd) fail("create", bytes);
     const int file = fd.get();
     return map(file, bytes, std::move(fd));
   }

@@ -10,9 +10,9 @@
 #include <chrono>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "harness/error/error.h"
+#include "harness/process/unpredictable.h"
 
 namespace pkb::store {
 namespace {
@@ -71,9 +71,7 @@ std::filesystem::path hidden_name(const std::filesystem::path& folder) {
 }  // namespace
 
 std::string new_id() {
-  std::random_device random;
-  const auto bits = std::uint64_t{random()} << 32 | random();
-  return fmt::format("{}-{:016x}", utc("{:%Y%m%dT%H%M%SZ}"), bits);
+  return fmt::format("{}-{:016x}", utc("{:%Y%m%dT%H%M%SZ}"), process::unpredictable());
 }
 
 std::string now() { return utc("{:%Y-%m-%dT%H:%M:%SZ}"); }

@@ -7,6 +7,8 @@
 #include <new>
 #include <utility>
 
+#include "harness/process/memory_file.h"
+
 namespace pkb::virtual_gpu::check {
 
 Shadow::Shadow(Kind kind, std::string name, std::uint64_t bytes, int owner, Cell* cells)
@@ -17,9 +19,12 @@ Shadow::Shadow(Kind kind, std::string name, std::uint64_t bytes, int owner, Cell
       x_cells(cells),
       x_own_cells(cells == nullptr && kind != Kind::input) {
   if (x_own_cells) {
-    // Shared, though nobody shares it: private memory would count against what the process may have.
-    void* const memory = ::mmap(nullptr, std::max<std::uint64_t>(granules(), 1) * sizeof(Cell),
-                                PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    // Shared, though nobody shares it: of private memory also what is never touched would count against what the
+    // process may have.
+    const std::uint64_t size = std::max<std::uint64_t>(granules(), 1) * sizeof(Cell);
+    const FileDescriptor file = process::memory_file(size);
+    void* const memory =
+        file ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.get(), 0) : MAP_FAILED;
     if (memory == MAP_FAILED) throw std::bad_alloc();
     x_cells = static_cast<Cell*>(memory);
   }

@@ -12,7 +12,7 @@
 #include <mutex>
 #include <utility>
 
-#include "harness/process/file_descriptor.h"
+#include "harness/process/memory_file.h"
 #include "harness/virtual_gpu/runtime/driver.h"
 
 using namespace pkb::virtual_gpu;
@@ -162,12 +162,9 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes, co
       return CUDA_ERROR_NOT_SUPPORTED;
     }
     if (!device.memory().charge(bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
-    pkb::FileDescriptor file(memfd_create("pkb-device-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     std::shared_ptr<PhysicalMemory> memory;
-    if (file && ftruncate(file.get(), static_cast<off_t>(bytes)) == 0 &&
-        fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
+    if (pkb::FileDescriptor file = pkb::process::memory_file(bytes))
       memory = PhysicalMemory::open(std::move(file), bytes, *properties);
-    }
     if (!memory) {
       device.memory().refund(bytes);
       return CUDA_ERROR_OUT_OF_MEMORY;
