@@ -80,6 +80,7 @@ candidate::CompileRequest compile_request(const PreparedJob& prepared, const std
                              prepared.installation.source / "harness" / "candidate" / "include"};
   request.sandbox = prepared.job.sandbox == launch::Sandbox::none ? candidate::Sandbox::none
                                                                   : candidate::Sandbox::bubblewrap;
+  request.bwrap = prepared.job.bwrap;
   return request;
 }
 

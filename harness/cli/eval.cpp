@@ -11,6 +11,7 @@
 #include "harness/cli/job_options.h"
 #include "harness/cli/report_lines.h"
 #include "harness/error/error.h"
+#include "harness/sandbox/sandbox.h"
 #include "harness/store/store.h"
 #include "harness/store/verdict.h"
 
@@ -115,6 +116,8 @@ Exit evaluate(const EvalOptions& options) {
   const std::filesystem::path out =
       options.out.empty() ? prepared.installation.results() : std::filesystem::path(options.out);
   store::require_writable(out);
+  // Once for compiler and workers: mpirun gives judges a PATH of its own.
+  if (prepared.job.sandbox == launch::Sandbox::bubblewrap) prepared.job.bwrap = sandbox::find_bwrap();
 
   auto progress = std::make_unique<ProgressLine>(!options.json);
   progress->show("compiling");
@@ -166,7 +169,7 @@ void add_eval(CLI::App& pkb, Exit& exit) {
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
   add_timing_option(*command, *options);
-  command->add_option("--timeout", options->timeout, "Seconds that one run may take")
+  command->add_option("--timeout", options->timeout, "Seconds that one run may take, or teardown; setup may take twice as long")
       ->check(refuse_timeout)
       ->capture_default_str();
   command->add_option("--out", options->out, "Folder for the result file; results/local/ when left out");

@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"ThatHangs", "hangs_on_flag.cu", "deadlock",
             "kernel wait, block .0,0,0.: 1 thread polls symmetric #0.0. of rank . .hangs_on_flag.cu:"},
         Bad{"WrongOnOneRank", "wrong_block_on_rank_1.cu", "wrong_result", "elements"},
-        Bad{"ThatExits", "exits_zero.cu", "crash", "called exit.0. in run before it had answered"},
+        Bad{"ThatExits", "exits_zero.cu", "crash", "exited with status 0 in run before it had answered"},
         Bad{"Unwritten", "unwritten_on_rank_2.cu", "wrong_result", "never written"},
         Bad{"ThatChangesItsInput", "changes_input.cu", "wrong_result", "tensor.*changed|changed.*tensor"},
         // With four ranks the bound per element is wide enough; only the audit over all of them tells.

@@ -3,13 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <random>
 
 #include "harness/device/probe.h"
 #include "harness/error/error.h"
+#include "harness/process/unpredictable.h"
 #include "harness/virtual_gpu/schedule/chip.h"
 
 namespace pkb::cli {
@@ -70,10 +71,8 @@ std::string refuse_seed(const std::string& word) {
              : "must be a whole number from 0 to 2^64 - 1";
 }
 
-std::uint64_t unpredictable_seed() {
-  std::random_device random;
-  return (std::uint64_t{random()} << 32 | random()) >> 1;
-}
+/// A process has to be started and a library loaded, however short the runs are.
+constexpr std::chrono::milliseconds kLeastSetup{5000};
 
 }  // namespace
 
@@ -148,10 +147,11 @@ PreparedJob prepare(const JobOptions& options, const PrivateFolder& folder) {
   job.trials = options.trials;
   job.schedules = options.schedules;
   job.checks = options.checks == "on";
-  job.seed = options.seed.value_or(unpredictable_seed());
+  job.seed = options.seed.value_or(process::unpredictable() >> 1);
   job.sandbox = options.sandbox == "none" ? launch::Sandbox::none : launch::Sandbox::bubblewrap;
   job.run_folder = folder.path();
   job.run_deadline = std::chrono::milliseconds(static_cast<std::int64_t>(options.timeout * 1000));
+  job.setup_deadline = std::max(2 * job.run_deadline, kLeastSetup);
   if (!options.import_folder.empty()) job.import_folder = std::filesystem::absolute(options.import_folder);
   const Choice choice = choose_device(options, job.ranks);
   job.device = choice.device;

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "harness/device/probe.h"
@@ -82,18 +83,22 @@ process::Command limited(const Cell& cell) {
 
 }  // namespace
 
-sandbox::Means find_means(bool gpu) {
+sandbox::Means find_means(const fs::path& bwrap, bool gpu) {
   using Proc = sandbox::Means::Proc;
-  return sandbox::find_means(gpu ? Proc::outer : Proc::none);
+  return sandbox::find_means(bwrap, gpu ? Proc::outer : Proc::none);
 }
 
 process::Command confined(const Cell& cell, const sandbox::Means& means) {
   process::Command command = limited(cell);
-  command.arguments = sandbox::walls(means, sandbox::System::libraries, kTmpBytes);
-  add(command.arguments, {"--chdir", "/tmp"});
-  if (cell.gpu) show_gpu(command.arguments, command.environment, cell);
-  add(command.arguments, {"--ro-bind", cell.program.string(), "/worker", "--ro-bind", cell.candidate.string(),
-                          "/candidate.so", "--", "/worker"});
+  Arguments shown = {"--ro-bind", cell.program.string(), "/worker", "--ro-bind", cell.candidate.string(),
+                     "/candidate.so"};
+  if (cell.gpu) show_gpu(shown, command.environment, cell);
+  command.arguments =
+      sandbox::walls(means, {.system = sandbox::System::libraries,
+                             .tmp_bytes = kTmpBytes,
+                             .shared_bytes = std::max<std::uint64_t>(cell.memory / 2, kTmpBytes),
+                             .shown = std::move(shown)});
+  add(command.arguments, {"--chdir", "/tmp", "--", "/worker"});
   return command;
 }
 

@@ -33,7 +33,7 @@ class InSandbox : public testing::Test {
                     .candidate = candidate,
                     .mps_pipes = {},
                     .memory = 1 << 30};
-    WorkerProcess worker(confined(cell, find_means(false)), true);
+    WorkerProcess worker(confined(cell, find_means(sandbox::find_bwrap(), false)), true);
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (!worker.death() && std::chrono::steady_clock::now() < deadline) worker.wait(1);
     x_death = worker.death().value_or("did not end");
@@ -74,6 +74,8 @@ TEST_F(InSandbox, HostFilesAreHidden) {
 TEST_F(InSandbox, NothingCanBeWrittenButItsOwnTmp) {
   EXPECT_EQ(peek("write /candidate.so"), "Read-only file system\n");
   EXPECT_EQ(peek("write /usr/lib/x"), "Read-only file system\n");
+  EXPECT_EQ(peek("write /x"), "Read-only file system\n");
+  EXPECT_EQ(peek("write /dev/x"), "Read-only file system\n");
   EXPECT_EQ(peek("write /tmp/x"), "written\n");
 }
 

@@ -64,7 +64,7 @@ std::uint64_t schedule_seed(const launch::Job& job, int trial, int schedule, int
   return (std::uint64_t{words.word[0]} << 32 | words.word[1]) | 1;
 }
 
-worker::Hello hello_for(const Bench& bench, const Cell& cell, bool is_confined) {
+worker::Hello hello_for(const Bench& bench, bool is_confined) {
   const launch::Job& job = bench.job();
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   worker::Hello hello{.rank = bench.rank(),
@@ -73,7 +73,7 @@ worker::Hello hello_for(const Bench& bench, const Cell& cell, bool is_confined) 
                       .device = ordinal_of(job.device, bench.rank()),
                       .chip = job.chip,
                       .threads = std::max(1, cores / job.ranks),
-                      .library = candidate_path(cell, is_confined)};
+                      .confined = is_confined};
   for (const problem::Group& group : bench.instances().front().groups)
     for (const std::vector<int>& ranks : group.ranks_of)
       if (const auto me = std::ranges::find(ranks, bench.rank()); me != ranks.end())
@@ -134,7 +134,7 @@ class Evaluation {
     x_bench.announce("loading the candidate");
     x_cell = cell_for(x_job);
     std::optional<sandbox::Means> means;
-    if (x_job.sandbox == launch::Sandbox::bubblewrap) means = find_means(x_cell.gpu);
+    if (x_job.sandbox == launch::Sandbox::bubblewrap) means = find_means(x_job.bwrap, x_cell.gpu);
     x_confined = means.has_value();
     x_findings.facts["sandbox_means"] =
         means ? nlohmann::json{{"user_namespace", means->user_namespace}, {"proc", name_of(means->proc)}}
@@ -152,14 +152,14 @@ class Evaluation {
   }
 
   bool load() {
-    if (!x_session->load(hello_for(x_bench, x_cell, x_confined))) return false;
+    if (!x_session->start(hello_for(x_bench, x_confined))) return false;
     std::uint64_t bytes = 0;
     for (const problem::Instance& each : x_bench.instances()) {
       const Layout layout(each, x_bench.rank());
       bytes = std::max(bytes, x_job.timed ? Track::bytes(layout) : layout.bytes);
     }
     x_segment = x_bench.memory().create(bytes);
-    return x_session->share(x_segment);
+    return x_session->share(x_segment) && x_session->load({.library = candidate_path(x_cell, x_confined)});
   }
 
   void run_trials() {
@@ -216,7 +216,9 @@ class Evaluation {
       x_bench.clock().enter("reference");
       if (!expected) expected = x_oracle->expect(inputs);
       x_bench.clock().enter("check");
-      if (!check(trial, schedule, inputs, *expected, before, now)) break;
+      const bool passes = check(trial, schedule, inputs, *expected, before, now);
+      require_rest(trial, now);
+      if (!passes) break;
     }
     if (expected) x_previous = expected->baseline;
     return true;
@@ -270,6 +272,20 @@ class Evaluation {
             {"received", moved.received},
             {"least_sent", least.sent_bytes},
             {"least_received", least.received_bytes}};
+  }
+
+  /// Whatever still writes after every rank has answered would do its work outside of the time that it is given.
+  void require_rest(int trial, const HostTensors& then) {
+    const HostTensors now = read_all(x_bench.memory(), x_segment, *x_layout);
+    for (const Slot& slot : x_layout->slots) {
+      if (!slot.is_output || now.at(slot.tensor->name) == then.at(slot.tensor->name)) continue;
+      x_findings.diagnoses.push_back(
+          {.verdict = Verdict::disqualified,
+           .rank = x_bench.rank(),
+           .trial = trial,
+           .text = fmt::format("output {} changed after every rank had answered: something still runs",
+                               slot.tensor->name)});
+    }
   }
 
   static constexpr int kMostExplained = 2;  // trials: each costs as many runs of the reference as there are faults

@@ -18,7 +18,8 @@ using namespace pkb::worker;  // NOLINT: a test program
 Channel channel(pkb::FileDescriptor(3));
 
 void say(const ToJudge& message) { channel.send(encode(message)); }
-void say_done() { say(Done{}); }
+std::uint64_t ticket = 0;
+void say_done() { say(Done{.ticket = ticket, .troubles = {}, .counters = {}}); }
 
 void setup(const std::string& behaviour) {
   if (behaviour == "symmetric") {
@@ -49,8 +50,17 @@ void run(const std::string& behaviour) {
   if (behaviour == "silence") ::sleep(100);
   if (behaviour == "garbage") channel.send("{\"is\": \"correct\"}");
   if (behaviour == "request in run") say(BarrierRequest{});
+  if (behaviour == "another ticket") say(Done{.ticket = ticket + 1, .troubles = {}, .counters = {}});
+  if (behaviour == "two answers") say_done();
+  if (behaviour == "descriptors") {
+    const int mine[] = {0};
+    channel.send(encode(Done{.ticket = ticket, .troubles = {}, .counters = {}}), mine);
+  }
+  if (behaviour == "environment")
+    say(Done{.ticket = ticket, .troubles = {{.kind = Trouble::Kind::environment, .text = "no disk"}}, .counters = {}});
   if (behaviour == "trouble")
-    say(Done{.troubles = {{.kind = Trouble::Kind::unsupported, .text = "lacks it"},
+    say(Done{.ticket = ticket,
+             .troubles = {{.kind = Trouble::Kind::unsupported, .text = "lacks it"},
                           {.kind = Trouble::Kind::fault, .text = "a trap"}},
              .counters = {}});
   say_done();
@@ -60,12 +70,15 @@ void run(const std::string& behaviour) {
 
 int main() {
   std::string behaviour;
+  int rank = 0;
   while (const auto packet = channel.receive()) {
-    const ToWorker message = decode_to_worker(packet->bytes);
-    if (const auto* hello = std::get_if<Hello>(&message)) {
-      behaviour = hello->library;
+    const auto [message, of_message] = decode_to_worker(packet->bytes);
+    ticket = of_message;
+    if (const auto* hello = std::get_if<Hello>(&message)) rank = hello->rank;
+    if (const auto* load = std::get_if<Load>(&message)) {
+      behaviour = load->library;
       if (const std::size_t colon = behaviour.find(':'); colon != std::string::npos)
-        behaviour = std::stoi(behaviour) == hello->rank ? behaviour.substr(colon + 1) : "";
+        behaviour = std::stoi(behaviour) == rank ? behaviour.substr(colon + 1) : "";
     }
     if (std::holds_alternative<Setup>(message))
       setup(behaviour);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "harness/error/error.h"
+#include "harness/process/unpredictable.h"
 #include "harness/virtual_gpu/check/ledger.h"
 
 namespace pkb::judge {
@@ -18,7 +19,7 @@ constexpr std::size_t kMostSymmetric = 256;  // each costs every judge a descrip
 constexpr std::size_t kLongestLine = 500;
 constexpr int kPollMilliseconds = 1;  ///< how long another judge's message may lie unnoticed
 constexpr auto kSampleInterval = 100ms;
-constexpr auto kTeardownDeadline = 30s, kDeathPatience = 2s;
+constexpr auto kDeathPatience = 2s;
 
 double seconds(std::chrono::milliseconds duration) { return static_cast<double>(duration.count()) / 1000; }
 
@@ -64,20 +65,20 @@ Session::Session(const Options& options, WorkerProcess worker, Agreement& agreem
       x_exchange(exchange),
       x_memory(memory) {}
 
-bool Session::load(const worker::Hello& hello) {
-  const Phase phase{.name = "loading", .deadline = x_options.setup_deadline};
-  if (x_options.has_status) return load_virtual(hello, phase);
-  return x_options.timed ? load_timed(hello, phase) : perform(phase, hello);
+bool Session::start(const worker::Hello& hello) {
+  const Phase phase{.name = "starting", .deadline = x_options.setup_deadline, .trusted = true};
+  if (x_options.has_status) return start_virtual(hello, phase);
+  return x_options.timed ? start_timed(hello, phase) : perform(phase, hello);
 }
 
-bool Session::load_timed(const worker::Hello& hello, const Phase& phase) {
+bool Session::start_timed(const worker::Hello& hello, const Phase& phase) {
   x_line = share_line(x_exchange);
   x_referee.emplace(x_line.get(), x_options.rank, x_options.ranks);
   const int descriptor = x_line.fd();
   return perform(phase, hello, {&descriptor, 1});
 }
 
-bool Session::load_virtual(const worker::Hello& hello, const Phase& phase) {
+bool Session::start_virtual(const worker::Hello& hello, const Phase& phase) {
   const auto pages = device::virtual_memory();
   const device::Segment page = pages->create(sizeof(virtual_gpu::Status));
   std::vector<device::Segment> all;
@@ -95,8 +96,12 @@ bool Session::load_virtual(const worker::Hello& hello, const Phase& phase) {
 
 bool Session::share(const device::Segment& mine) {
   const std::vector<FileDescriptor> all = x_exchange.all_gather(mine.fd());
-  return perform({.name = "mapping memory", .deadline = x_options.setup_deadline},
+  return perform({.name = "mapping memory", .deadline = x_options.setup_deadline, .trusted = true},
                  worker::Segment{.bytes = mine.bytes()}, numbers_of(all));
+}
+
+bool Session::load(const worker::Load& load) {
+  return perform({.name = "loading", .deadline = x_options.setup_deadline}, load);
 }
 
 bool Session::setup(const worker::Setup& setup) {
@@ -121,16 +126,21 @@ bool Session::time(const worker::Time& time, int trial) {
 }
 
 bool Session::teardown() {
-  const bool done = perform({.name = "teardown", .deadline = kTeardownDeadline}, worker::Teardown{});
+  const bool done = perform({.name = "teardown", .deadline = x_options.run_deadline}, worker::Teardown{});
   x_symmetric.clear();
   return done;
 }
 
 void Session::quit() {
   if (x_worker.channel().is_open() && !x_worker.death() &&
-      x_worker.channel().send(encode(worker::ToWorker(worker::Quit{}))))
+      order(worker::Quit{}))
     x_worker.finish();
   x_worker.kill();
+}
+
+bool Session::order(const worker::ToWorker& message, std::span<const int> descriptors) {
+  x_turn = Turn::worker;
+  return x_worker.channel().send(worker::encode({.message = message, .ticket = x_ticket}), descriptors);
 }
 
 bool Session::perform(const Phase& phase, const worker::ToWorker& message, std::span<const int> descriptors) {
@@ -138,7 +148,8 @@ bool Session::perform(const Phase& phase, const worker::ToWorker& message, std::
   x_launches_before.clear();
   for (int rank = 0; rank < x_options.ranks && !x_status.empty(); ++rank)
     x_launches_before.push_back(x_status.read(rank).launches);
-  bool listening = x_worker.channel().send(encode(message), descriptors) || fail_closed(phase);
+  x_ticket = process::unpredictable();
+  bool listening = order(message, descriptors) || fail_closed(phase);
   const auto start = Clock::now();
   for (;;) {
     if (listening) {
@@ -180,8 +191,12 @@ Event Session::hear(const Phase& phase) {
   try {
     const std::optional<worker::Packet> packet = x_worker.channel().receive();
     if (!packet) return report_end(phase);
+    if (!packet->descriptors.empty()) throw worker::ProtocolError("with descriptors");
     const worker::ToJudge message = worker::decode_to_judge(packet->bytes);
+    if (x_turn == Turn::judge) throw worker::ProtocolError("out of turn");
+    x_turn = Turn::judge;
     if (const auto* done = std::get_if<worker::Done>(&message)) {
+      if (done->ticket != x_ticket) throw worker::ProtocolError("an answer to nothing that it was told");
       x_done = *done;
       for (const worker::Trouble& each : done->troubles) record(each, phase);
       // What only a virtual GPU sees spoils nothing: the trials go on and show what else is wrong.
@@ -212,7 +227,8 @@ Event Session::report_end(const Phase& phase) {
   if (!said.empty()) said = "; its last words: " + said;
   record(Verdict::crash,
          x_worker.exited_cleanly()
-             ? fmt::format("the candidate called exit(0) in {} before it had answered", phase.name)
+             ? fmt::format("the worker exited with status 0 in {} before it had answered: code of the candidate "
+                           "called exit or the like", phase.name)
              : fmt::format("the worker {} in {}{}", how, phase.name, said),
          phase, x_options.rank);
   return {.kind = Event::Kind::failed};
@@ -223,7 +239,7 @@ void Session::record(Verdict verdict, std::string text, const Phase& phase, int 
 }
 
 void Session::record(const worker::Trouble& trouble, const Phase& phase) {
-  if (trouble.kind == worker::Trouble::Kind::environment)
+  if (trouble.kind == worker::Trouble::Kind::environment && phase.trusted)
     throw EnvironmentError(
         {.where = fmt::format("worker of rank {}", x_options.rank), .fault = trouble.text, .remedy = {}});
   record(verdict_of(trouble.kind), trouble.text, phase, x_options.rank);
@@ -231,7 +247,7 @@ void Session::record(const worker::Trouble& trouble, const Phase& phase) {
 
 bool Session::grant(const Event& request, const Phase& phase) {
   if (request.kind == Event::Kind::barrier)
-    return x_worker.channel().send(encode(worker::ToWorker(worker::Proceed{}))) || fail_closed(phase);
+    return order(worker::Proceed{}) || fail_closed(phase);
   std::string refused;
   if (x_symmetric.size() >= kMostSymmetric) {
     refused = fmt::format("more than {} calls in one setup; ask once and divide the memory", kMostSymmetric);
@@ -250,9 +266,7 @@ bool Session::grant(const Event& request, const Phase& phase) {
     return false;
   }
   const std::vector<FileDescriptor> all = x_exchange.all_gather(x_symmetric.back().fd());
-  return x_worker.channel().send(encode(worker::ToWorker(worker::Segment{.bytes = request.bytes})),
-                                 numbers_of(all)) ||
-         fail_closed(phase);
+  return order(worker::Segment{.bytes = request.bytes}, numbers_of(all)) || fail_closed(phase);
 }
 
 bool Session::fail_closed(const Phase& phase) {

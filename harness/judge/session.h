@@ -34,9 +34,11 @@ class Session {
   Session(const Options& options, WorkerProcess worker, Agreement& agreement, DescriptorExchange& exchange,
           device::Memory& memory);
 
-  bool load(const worker::Hello& hello);
+  bool start(const worker::Hello& hello);
   /// Gives every worker the tensor segment of every rank.
   bool share(const device::Segment& mine);
+  /// From here on the worker runs the candidate's code: what it says of itself is no longer believed.
+  bool load(const worker::Load& load);
   bool setup(const worker::Setup& setup);
   /// `counters` of the run are in `counters()`.
   bool run(const worker::Run& run, int trial);
@@ -59,20 +61,25 @@ class Session {
     std::chrono::milliseconds deadline;
     int trial = -1;
     bool may_ask = false;  ///< symmetric() and barrier()
+    bool trusted = false;  ///< no code of the candidate has run yet
   };
+  /// Whose turn it is to speak.
+  enum class Turn : std::uint8_t { worker, judge };
   bool perform(const Phase& phase, const worker::ToWorker& message, std::span<const int> descriptors = {});
   /// What the worker did, if anything.
   std::optional<Event> look(const Phase& phase);
   Event hear(const Phase& phase);
   /// The worker is ending or has ended, though nobody told it to.
   Event report_end(const Phase& phase);
-  bool load_virtual(const worker::Hello& hello, const Phase& phase);
-  bool load_timed(const worker::Hello& hello, const Phase& phase);
+  bool start_virtual(const worker::Hello& hello, const Phase& phase);
+  bool start_timed(const worker::Hello& hello, const Phase& phase);
   void record(Verdict verdict, std::string text, const Phase& phase, int rank);
   void record(const worker::Trouble& trouble, const Phase& phase);
   /// Answers a request that all ranks have made; false, and says so to the others, when that is impossible.
   bool grant(const Event& request, const Phase& phase);
   bool fail_closed(const Phase& phase);
+  /// Sends the order with this phase's ticket.
+  bool order(const worker::ToWorker& message, std::span<const int> descriptors = {});
   /// Rank 0 looks after all: ends the phase when nothing can come of it any more.
   void watch(const Phase& phase, std::chrono::steady_clock::time_point start);
   void stop_all(Verdict verdict, const Phase& phase, const std::string& why);
@@ -86,6 +93,8 @@ class Session {
   StatusPages x_status;
   DeadlockWatch x_deadlock;
   std::chrono::steady_clock::time_point x_last_sample;
+  std::uint64_t x_ticket = 0;  ///< of the order that the worker has to answer
+  Turn x_turn = Turn::judge;
   std::vector<std::uint32_t> x_launches_before;  ///< by rank, when the phase began
   worker::Done x_done;
   SharedLine x_line;

@@ -40,8 +40,8 @@ class TwoRanks : public testing::Test {
     if (x_rank == 0) std::filesystem::remove_all(x_folder);
   }
 
-  /// All phases with a worker that behaves so. Returns how many of load, share, setup, run, teardown went
-  /// well.
+  /// All phases with a worker that behaves so. Returns how many of start, share, load, setup, run, teardown
+  /// went well.
   int play(const std::string& behaviour) {
     Agreement agreement(MPI_COMM_WORLD);
     DescriptorExchange exchange(MPI_COMM_WORLD, x_folder);
@@ -53,10 +53,9 @@ class TwoRanks : public testing::Test {
     int phases = 0;
     for (const std::function<bool()>& phase : std::initializer_list<std::function<bool()>>{
              [&] {
-               return session.load(
-                   {.rank = x_rank, .ranks = 2, .groups = {}, .chip = "", .library = behaviour});
+               return session.start({.rank = x_rank, .ranks = 2, .groups = {}, .chip = ""});
              },
-             [&] { return session.share(tensors); }, [&] { return session.setup({}); },
+             [&] { return session.share(tensors); }, [&] { return session.load({.library = behaviour}); }, [&] { return session.setup({}); },
              [&] { return session.run({.seed = 0}, 4); }, [&] { return session.teardown(); }}) {
       if (!phase()) break;
       ++phases;
@@ -78,7 +77,7 @@ class TwoRanks : public testing::Test {
   std::vector<Diagnosis> x_diagnoses;
 };
 
-constexpr int kAll = 5, kUntilSetup = 3, kUntilShare = 2;
+constexpr int kAll = 6, kUntilSetup = 4, kUntilLoad = 3;
 
 TEST_F(TwoRanks, ThatAnswerGoThroughAllPhases) {
   EXPECT_EQ(play("good"), kAll);
@@ -91,7 +90,7 @@ TEST_F(TwoRanks, GetTheSymmetricMemoryAndTheBarrierTheyAskFor) {
 }
 
 TEST_F(TwoRanks, StopWhenOnlyOneAsks) {
-  EXPECT_EQ(play("1:symmetric of its own"), kUntilShare);
+  EXPECT_EQ(play("1:symmetric of its own"), kUntilLoad);
   if (x_rank == 0)
     EXPECT_THAT(x_diagnoses,
                 ElementsAre(diagnosis(Verdict::crash, -1,
@@ -102,7 +101,7 @@ TEST_F(TwoRanks, StopWhenOnlyOneAsks) {
 }
 
 TEST_F(TwoRanks, AreRefusedMemoryThatNoMachineHas) {
-  EXPECT_EQ(play("greed"), kUntilShare);
+  EXPECT_EQ(play("greed"), kUntilLoad);
   ASSERT_EQ(x_diagnoses.size(), 1u);
   EXPECT_EQ(x_diagnoses[0].verdict, Verdict::crash);
   EXPECT_THAT(x_diagnoses[0].text,
@@ -135,7 +134,8 @@ TEST_P(OneOfTwoRanks, FailsInRunAndStopsTheOther) {
 INSTANTIATE_TEST_SUITE_P(
     Session, OneOfTwoRanks,
     testing::Values(Failure{"ExitsWell", "exit 0", Verdict::crash,
-                            "the candidate called exit(0) in run before it had answered"},
+                            "the worker exited with status 0 in run before it had answered: code of the candidate called "
+                            "exit or the like"},
                     Failure{"ExitsBadly", "exit 3", Verdict::crash, "the worker exited with status 3 in run"},
                     Failure{"Crashes", "crash", Verdict::crash,
                             "the worker was killed by signal 11 (Segmentation fault) in run"},
@@ -145,8 +145,25 @@ INSTANTIATE_TEST_SUITE_P(
                             "the worker spoke to the judge on its own in run: unknown message"},
                     Failure{"AsksInRun", "request in run", Verdict::disqualified,
                             "the worker spoke to the judge on its own in run: a request outside setup"},
+                    Failure{"AnswersSomethingElse", "another ticket", Verdict::disqualified,
+                            "the worker spoke to the judge on its own in run: an answer to nothing that it was told"},
+                    Failure{"SendsDescriptors", "descriptors", Verdict::disqualified,
+                            "the worker spoke to the judge on its own in run: with descriptors"},
+                    Failure{"BlamesTheEnvironment", "environment", Verdict::crash, "no disk"},
                     Failure{"ReportsTrouble", "trouble", Verdict::unsupported, "lacks it"}),
     [](const auto& test) { return test.param.name; });
+
+// A second answer is noticed at once or as an answer to what comes next.
+TEST_F(TwoRanks, StopWhenOneAnswersTwice) {
+  EXPECT_LT(play("1:two answers"), kAll);
+  if (x_rank == 0) {
+    EXPECT_THAT(x_diagnoses, IsEmpty());
+  } else {
+    ASSERT_EQ(x_diagnoses.size(), 1u);
+    EXPECT_EQ(x_diagnoses[0].verdict, Verdict::disqualified);
+    EXPECT_THAT(x_diagnoses[0].text, testing::StartsWith("the worker spoke to the judge on its own in "));
+  }
+}
 
 }  // namespace
 }  // namespace pkb::judge

@@ -57,6 +57,7 @@ json to_json(const Job& job) {
           {"timed", job.timed},
           {"checks", job.checks},
           {"sandbox", name_of(job.sandbox)},
+          {"bwrap", job.bwrap.string()},
           {"library", job.library.string()},
           {"export_folder", job.export_folder.string()},
           {"import_folder", job.import_folder.string()},
@@ -83,6 +84,7 @@ Job job_from(const json& from) {
   job.timed = get<bool>(from, "timed");
   job.checks = get<bool>(from, "checks");
   job.sandbox = get_name<Sandbox>(from, "sandbox", kSandboxNames);
+  job.bwrap = get<std::string>(from, "bwrap");
   job.library = get<std::string>(from, "library");
   job.export_folder = get<std::string>(from, "export_folder");
   job.import_folder = get<std::string>(from, "import_folder");

@@ -41,6 +41,7 @@ struct Job {
   bool timed = true;  ///< on cuda: the candidate's time against the baseline's
   bool checks = true; ///< the virtual GPU's, for races and uninitialised or late accesses
   Sandbox sandbox = Sandbox::bubblewrap;
+  std::filesystem::path bwrap;          ///< the program, where the sandbox takes one
   std::filesystem::path library;        ///< the candidate, compiled
   std::filesystem::path export_folder;  ///< exporting
   std::filesystem::path import_folder;  ///< inputs from there instead of generated ones; may be empty

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/device/memory.h"
+#include "harness/sandbox/system_calls.h"
 #include "harness/timing/stopwatch.h"
 #include "harness/worker/protocol.h"
 
@@ -17,6 +18,8 @@ namespace pkb::worker {
 class Machine {
  public:
   virtual ~Machine() = default;
+  /// What a confined worker needs of the system for this device.
+  virtual sandbox::Freedoms freedoms() const = 0;
   /// Makes memory that another process created a segment, at addresses of the device. @throws EnvironmentError
   virtual device::Segment import(FileDescriptor fd, std::size_t bytes) = 0;
   /// Tells the device what the candidate may touch: nothing else of a segment is memory to a virtual GPU.

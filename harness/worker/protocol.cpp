@@ -21,9 +21,10 @@ json members(const Hello& m) {
   json groups = json::array();
   for (const Hello::Group& each : m.groups)
     groups.push_back({{"name", each.name}, {"rank", each.rank}, {"ranks", each.ranks}});
-  return {{"is", "hello"},      {"rank", m.rank}, {"ranks", m.ranks},     {"groups", groups},
-          {"device", m.device}, {"chip", m.chip}, {"threads", m.threads}, {"library", m.library}};
+  return {{"is", "hello"},      {"rank", m.rank}, {"ranks", m.ranks},    {"groups", groups},
+          {"device", m.device}, {"chip", m.chip}, {"threads", m.threads}, {"confined", m.confined}};
 }
+json members(const Load& m) { return {{"is", "load"}, {"library", m.library}}; }
 json members(const Segment& m) { return {{"is", "segment"}, {"bytes", m.bytes}}; }
 json members(const Setup& m) {
   json tensors = json::array();
@@ -53,6 +54,7 @@ json members(const Done& m) {
         {{"kind", name_of(m.troubles[i].kind)}, {"text", m.troubles[i].text.substr(0, kLongestText)}});
   const Counters& c = m.counters;
   return {{"is", "done"},
+          {"ticket", m.ticket},
           {"troubles", troubles},
           {"lap", m.lap ? json{{"device_ms", m.lap->device_ms}, {"host_ms", m.lap->host_ms}} : json()},
           {"counters",
@@ -68,11 +70,9 @@ json members(const Done& m) {
 json members(const SymmetricRequest& m) { return {{"is", "symmetric"}, {"bytes", m.bytes}}; }
 json members(const BarrierRequest&) { return {{"is", "barrier"}}; }
 
-template <class Message>
-std::string encode_any(const Message& message) {
+std::string packet_of(const json& message) {
   // Candidate texts may hold bytes that are no UTF-8: they are replaced, not an error.
-  std::string packet = std::visit([](const auto& m) { return members(m); }, message)
-                           .dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string packet = message.dump(-1, ' ', false, json::error_handler_t::replace);
   if (packet.size() > kLongestPacket)
     throw ProtocolError(fmt::format("a message of {} bytes is longer than a packet", packet.size()));
   return packet;
@@ -86,6 +86,8 @@ T take(const json& object, const char* key) {
   bool fits = false;
   if constexpr (std::is_same_v<T, std::string>)
     fits = found->is_string();
+  else if constexpr (std::is_same_v<T, bool>)
+    fits = found->is_boolean();
   else if constexpr (std::is_unsigned_v<T>)
     fits = found->is_number_unsigned() && found->template get<std::uint64_t>() == found->template get<T>();
   else if constexpr (std::is_same_v<T, int>)
@@ -132,7 +134,7 @@ Hello hello_from(const json& from) {
           .device = take<int>(from, "device"),
           .chip = take<std::string>(from, "chip"),
           .threads = take<int>(from, "threads"),
-          .library = take<std::string>(from, "library")};
+          .confined = take<bool>(from, "confined")};
   for (const json& each : take<json>(from, "groups"))
     m.groups.push_back({.name = take<std::string>(each, "name"),
                         .rank = take<int>(each, "rank"),
@@ -171,7 +173,7 @@ Trouble trouble_from(const json& from) {
 }
 
 Done done_from(const json& from) {
-  Done m;
+  Done m{.ticket = take<std::uint64_t>(from, "ticket"), .troubles = {}, .counters = {}};
   for (const json& each : take<json>(from, "troubles")) {
     if (m.troubles.size() == kMostTroubles) throw ProtocolError("too many troubles");
     if (!each.is_object()) throw ProtocolError("a trouble is no object");
@@ -209,25 +211,40 @@ auto decode_any(std::string_view packet, Decode decode) {
 std::string_view name_of(device::Role role) { return kRoleNames[static_cast<std::size_t>(role)]; }
 std::string_view name_of(Trouble::Kind kind) { return kTroubleNames[static_cast<std::size_t>(kind)]; }
 
-std::string encode(const ToWorker& message) { return encode_any(message); }
-std::string encode(const ToJudge& message) { return encode_any(message); }
+std::string encode(const Order& order) {
+  json message = std::visit([](const auto& m) { return members(m); }, order.message);
+  message["ticket"] = order.ticket;
+  return packet_of(message);
+}
+std::string encode(const ToJudge& message) {
+  return packet_of(std::visit([](const auto& m) { return members(m); }, message));
+}
 
-ToWorker decode_to_worker(std::string_view packet) {
-  return decode_any(packet, [](const json& from, const std::string& name) -> ToWorker {
-    if (name == "hello") return hello_from(from);
-    if (name == "segment") return Segment{.bytes = take<std::uint64_t>(from, "bytes")};
-    if (name == "setup") return setup_from(from);
-    if (name == "run") return Run{.seed = take<std::uint64_t>(from, "seed")};
-    if (name == "time")
-      return Time{.iteration = take<std::uint32_t>(from, "iteration"),
-                  .inputs_at = take<std::uint64_t>(from, "inputs_at"),
-                  .input_bytes = take<std::uint64_t>(from, "input_bytes")};
-    if (name == "review") return Review{};
-    if (name == "forget") return Forget{};
-    if (name == "teardown") return Teardown{};
-    if (name == "proceed") return Proceed{};
-    if (name == "quit") return Quit{};
-    throw ProtocolError("unknown message");
+namespace {
+
+ToWorker to_worker_from(const json& from, const std::string& name) {
+  if (name == "hello") return hello_from(from);
+  if (name == "segment") return Segment{.bytes = take<std::uint64_t>(from, "bytes")};
+  if (name == "load") return Load{.library = take<std::string>(from, "library")};
+  if (name == "setup") return setup_from(from);
+  if (name == "run") return Run{.seed = take<std::uint64_t>(from, "seed")};
+  if (name == "time")
+    return Time{.iteration = take<std::uint32_t>(from, "iteration"),
+                .inputs_at = take<std::uint64_t>(from, "inputs_at"),
+                .input_bytes = take<std::uint64_t>(from, "input_bytes")};
+  if (name == "review") return Review{};
+  if (name == "forget") return Forget{};
+  if (name == "teardown") return Teardown{};
+  if (name == "proceed") return Proceed{};
+  if (name == "quit") return Quit{};
+  throw ProtocolError("unknown message");
+}
+
+}  // namespace
+
+Order decode_to_worker(std::string_view packet) {
+  return decode_any(packet, [](const json& from, const std::string& name) -> Order {
+    return {.message = to_worker_from(from, name), .ticket = take<std::uint64_t>(from, "ticket")};
   });
 }
 

@@ -15,6 +15,7 @@
 
 /// What judge and worker say to each other over a SOCK_SEQPACKET socket: one message is one packet of JSON,
 /// file descriptors travel beside it. The judge speaks, the worker answers; within setup the worker may ask.
+/// What the judge says carries a ticket and so does the answer to it; with another one it answers nothing.
 namespace pkb::worker {
 
 /// A packet is at most this long, in both directions.
@@ -24,9 +25,9 @@ inline constexpr std::size_t kLongestText = 4 << 10;
 
 // From the judge.
 
-/// First: who the worker is and which candidate it loads. On a virtual GPU the status page's descriptor comes with
-/// it and, if there are to be checks, those of every rank's ledger (check::Ledger) in rank order; on a real one that is
-/// to be timed the descriptor of the timing::StartLine.
+/// First: who the worker is. On a virtual GPU the status page's descriptor comes with it and, if there are to be
+/// checks, those of every rank's ledger (check::Ledger) in rank order; on a real one that is to be timed the descriptor
+/// of the timing::StartLine.
 struct Hello {
   struct Group {
     std::string name;
@@ -39,8 +40,14 @@ struct Hello {
   int device = 0;    ///< ordinal of the real GPU
   std::string chip;  ///< the virtual GPU's
   int threads = 1;   ///< host threads of the virtual GPU
-  std::string library;
+  bool confined = true;  ///< the worker gives up the system calls that no candidate needs
   bool operator==(const Hello&) const = default;
+};
+
+/// The candidate, after the first Segment: from here on the worker is not to be believed.
+struct Load {
+  std::string library;
+  bool operator==(const Load&) const = default;
 };
 
 /// Memory of every rank, whose descriptors come along in rank order. Answered by Done, except after
@@ -98,7 +105,7 @@ struct Quit {
   bool operator==(const Quit&) const = default;
 };
 
-using ToWorker = std::variant<Hello, Segment, Setup, Run, Time, Review, Forget, Teardown, Proceed, Quit>;
+using ToWorker = std::variant<Hello, Segment, Load, Setup, Run, Time, Review, Forget, Teardown, Proceed, Quit>;
 
 // From the worker.
 
@@ -128,8 +135,9 @@ struct Counters {
   bool operator==(const Counters&) const = default;
 };
 
-/// Hello, Segment, Setup, Run, Time or Teardown is done and the device is idle.
+/// What the judge said is done and the device is idle.
 struct Done {
+  std::uint64_t ticket = 0;
   std::vector<Trouble> troubles;  ///< what went wrong, first first
   Counters counters;
   std::optional<timing::Lap> lap = {};  ///< of a Time that went well
@@ -153,12 +161,17 @@ class ProtocolError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+struct Order {
+  ToWorker message;
+  std::uint64_t ticket = 0;
+};
+
 /// @throws ProtocolError when the message does not fit into a packet.
-std::string encode(const ToWorker& message);
+std::string encode(const Order& order);
 std::string encode(const ToJudge& message);
 
 /// Trust nothing about `packet`. @throws ProtocolError.
-ToWorker decode_to_worker(std::string_view packet);
+Order decode_to_worker(std::string_view packet);
 ToJudge decode_to_judge(std::string_view packet);
 
 }  // namespace pkb::worker

@@ -18,8 +18,8 @@ TEST(Protocol, CarriesEveryMessageToTheWorker) {
                                      .device = 2,
                                      .chip = "h200",
                                      .threads = 3,
-                                     .library = "/a \"b\".so"},
-                               Segment{.bytes = 1ull << 40},
+                                     .confined = false},
+                               Load{.library = "/a \"b\".so"}, Segment{.bytes = 1ull << 40},
                                worker::Setup{.tensors = {{.name = "input x",
                                                           .dtype = DType::e5m2,
                                                           .shape = {3, 0, 5},
@@ -30,12 +30,17 @@ TEST(Protocol, CarriesEveryMessageToTheWorker) {
                                Teardown{},
                                Proceed{},
                                Quit{}};
-  for (const ToWorker& each : messages) EXPECT_EQ(decode_to_worker(encode(each)), each) << encode(each);
+  for (const ToWorker& each : messages) {
+    const std::string packet = encode(Order{.message = each, .ticket = 0xFFFF'FFFF'FFFF'FFFE});
+    EXPECT_EQ(decode_to_worker(packet).message, each) << packet;
+    EXPECT_EQ(decode_to_worker(packet).ticket, 0xFFFF'FFFF'FFFF'FFFE);
+  }
 }
 
 TEST(Protocol, CarriesEveryMessageToTheJudge) {
   const ToJudge messages[] = {
-      Done{.troubles = {{.kind = Trouble::Kind::cuda, .text = "cudaErrorLaunchFailure"},
+      Done{.ticket = 11,
+           .troubles = {{.kind = Trouble::Kind::cuda, .text = "cudaErrorLaunchFailure"},
                         {.kind = Trouble::Kind::unsupported, .text = "wgmma"}},
            .counters = {.lane_instructions = 1,
                         .warp_instructions = 2,
@@ -50,7 +55,8 @@ TEST(Protocol, CarriesEveryMessageToTheJudge) {
 }
 
 TEST(Protocol, CutsTextsAndReplacesBytesThatAreNoUtf8) {
-  Done done{.troubles = {{.kind = Trouble::Kind::exception, .text = std::string(10'000, 'x') + "y"}},
+  Done done{.ticket = 0,
+            .troubles = {{.kind = Trouble::Kind::exception, .text = std::string(10'000, 'x') + "y"}},
             .counters = {}};
   EXPECT_EQ(std::get<Done>(decode_to_judge(encode(done))).troubles[0].text, std::string(4096, 'x'));
   done.troubles[0].text = "a\xFFz";
@@ -82,8 +88,9 @@ INSTANTIATE_TEST_SUITE_P(
         Hostile{"JudgesOwnMessage", R"({"is": "proceed"})", "unknown message"},
         Hostile{"NegativeSize", R"({"is": "symmetric", "bytes": -1})", "\"bytes\" is of the wrong type"},
         Hostile{"HugeSize", R"({"is": "symmetric", "bytes": 1e300})", "\"bytes\" is of the wrong type"},
-        Hostile{"NoCounters", R"({"is": "done", "troubles": []})", "no \"counters\""},
-        Hostile{"TroubleIsNumber", R"({"is": "done", "troubles": [1], "counters": {}})",
+        Hostile{"NoTicket", R"({"is": "done", "troubles": [], "counters": {}})", "no \"ticket\""},
+        Hostile{"NoCounters", R"({"is": "done", "ticket": 1, "troubles": []})", "no \"counters\""},
+        Hostile{"TroubleIsNumber", R"({"is": "done", "ticket": 1, "troubles": [1], "counters": {}})",
                 "a trouble is no object"},
         Hostile{"Nested", std::string(60'000, '['), "nested too deeply"},
         Hostile{"Long", std::string(200'000, ' '), "longer than a packet"}),

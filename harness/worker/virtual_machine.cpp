@@ -85,6 +85,7 @@ class VirtualMachine final : public Machine {
     virtual_gpu::enable_checks(std::move(ledgers));
   }
 
+  sandbox::Freedoms freedoms() const override { return {}; }
   device::Segment import(FileDescriptor fd, std::size_t bytes) override {
     auto here = std::make_shared<device::Segment>(x_memory->import(std::move(fd), bytes));
     void* const base = virtual_gpu::map_memory(here->data(), bytes);

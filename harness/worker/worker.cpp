@@ -30,9 +30,10 @@ Packet Worker::receive() {
 void Worker::serve() {
   while (x_serving) {
     Packet packet = receive();
-    const ToWorker message = decode_to_worker(packet.bytes);
+    const Order order = decode_to_worker(packet.bytes);
+    x_ticket = order.ticket;
     try {
-      std::visit([&](const auto& each) { handle(each, std::move(packet.descriptors)); }, message);
+      std::visit([&](const auto& each) { handle(each, std::move(packet.descriptors)); }, order.message);
     } catch (const std::exception& error) {
       note(Trouble::Kind::environment, error.what());
       answer();
@@ -41,14 +42,18 @@ void Worker::serve() {
 }
 
 void Worker::handle(const Hello& hello, std::vector<FileDescriptor> descriptors) {
-  x_rank = hello.rank;
   x_machine = make_machine(hello, std::move(descriptors));
+  if (hello.confined) sandbox::forbid_system_calls(x_machine->freedoms());
   x_memory = std::make_unique<RankMemory>(*x_machine, hello.rank);
-  Candidate::World world{.rank = hello.rank, .ranks = hello.ranks, .groups = {}};
+  x_world = {.rank = hello.rank, .ranks = hello.ranks, .groups = {}};
   for (const Hello::Group& each : hello.groups)
-    world.groups.push_back({.name = each.name, .rank = each.rank, .ranks = each.ranks});
+    x_world.groups.push_back({.name = each.name, .rank = each.rank, .ranks = each.ranks});
+  answer();
+}
+
+void Worker::handle(const Load& load, std::vector<FileDescriptor>) {
   try {
-    x_candidate = std::make_unique<Candidate>(hello.library, std::move(world), *this);
+    x_candidate = std::make_unique<Candidate>(load.library, x_world, *this);
   } catch (const LoadError& error) {
     note(Trouble::Kind::load, error.what());
   }
@@ -144,7 +149,8 @@ void Worker::collect_device_troubles() {
 }
 
 void Worker::answer() {
-  const Done done{.troubles = std::exchange(x_troubles, {}),
+  const Done done{.ticket = x_ticket,
+                  .troubles = std::exchange(x_troubles, {}),
                   .counters = x_machine ? x_machine->take_counters() : Counters{},
                   .lap = std::exchange(x_lap, std::nullopt)};
   if (!x_channel.send(encode(ToJudge(done)))) leave();
@@ -161,15 +167,14 @@ void* Worker::symmetric(std::size_t bytes) {
   const std::size_t wanted = bytes > 0 ? bytes : 1;
   if (!x_channel.send(encode(ToJudge(SymmetricRequest{.bytes = wanted})))) leave();
   Packet packet = receive();
-  const ToWorker message = decode_to_worker(packet.bytes);
-  if (!std::holds_alternative<Segment>(message)) throw ProtocolError("no segment after symmetric()");
+  if (!std::holds_alternative<Segment>(decode_to_worker(packet.bytes).message)) throw ProtocolError("no segment after symmetric()");
   return x_memory->add_symmetric(std::move(packet.descriptors), wanted);
 }
 
 void Worker::barrier() {
   require_setup("barrier()");
   if (!x_channel.send(encode(ToJudge(BarrierRequest{})))) leave();
-  if (!std::holds_alternative<Proceed>(decode_to_worker(receive().bytes)))
+  if (!std::holds_alternative<Proceed>(decode_to_worker(receive().bytes).message))
     throw ProtocolError("no answer to barrier()");
 }
 

@@ -31,6 +31,7 @@ class Worker final : public Host {
 
   void handle(const Hello& hello, std::vector<FileDescriptor> descriptors);
   void handle(const Segment& segment, std::vector<FileDescriptor> descriptors);
+  void handle(const Load& load, std::vector<FileDescriptor> descriptors);
   void handle(const Setup& setup, std::vector<FileDescriptor> descriptors);
   void handle(const Run& run, std::vector<FileDescriptor> descriptors);
   void handle(const Time& time, std::vector<FileDescriptor> descriptors);
@@ -51,7 +52,8 @@ class Worker final : public Host {
   Channel x_channel;
   bool x_serving = true;
   Phase x_phase = Phase::idle;
-  int x_rank = 0;
+  std::uint64_t x_ticket = 0;  ///< of what the judge said last
+  Candidate::World x_world;
   std::unique_ptr<Machine> x_machine;
   std::unique_ptr<RankMemory> x_memory;
   std::unique_ptr<Candidate> x_candidate;
