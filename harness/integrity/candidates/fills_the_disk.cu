@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes up to 256 MiB wherever a file can be made.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <string>
+
+static long fill(const std::string& folder) {
+  static char block[1 << 20];
+  const std::string file = folder + "/bomb-of-a-candidate";
+  const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
+  long written = 0;
+  for (ssize_t more = 1; written < (256l << 20) && more > 0; written += more > 0 ? more : 0)
+    more = write(descriptor, block, sizeof block);
+  if (descriptor >= 0) unlink(file.c_str());
+  close(descriptor);
+  return written >> 20;
+}
+
+void run(pkb::Context& ctx, const pkb::Args& args) {
+  for (const char* folder : {"", "/dev", "/usr", "/usr/lib", "/proc", "/sys", "/var/tmp", "/home", "/root"})
+    if (fill(folder) > 0) reached("a place on %s/", folder);
+  for (const char* folder : {"/tmp", "/dev/shm"})
+    if (const long mebibytes = fill(folder); mebibytes > 64) reached("%ld MiB on %s", mebibytes, folder);
+  if (open("/proc/sys/kernel/core_pattern", O_WRONLY) >= 0) reached("the program that the kernel runs for a crash");
+  tried("to fill the disk");
+  compute(ctx, args, ctx.stream());
+}
