@@ -2,11 +2,12 @@
 #include "harness/candidate/cache.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <chrono>
-#include <cstring>
+#include <cstdlib>
+#include <system_error>
+#include <vector>
 
 #include "harness/candidate/digest.h"
 #include "harness/candidate/source.h"
@@ -17,8 +18,12 @@ namespace {
 
 constexpr const char *kLibrary = "candidate.so", *kText = "compiler.txt", *kDigest = "sha256";
 constexpr const char* kScratch = "tmp.";
-/// Older scratch folders belong to processes that were killed: no compilation lasts that long.
+/// Older scratch folders belong to processes that were killed, here or on a host that shares the cache: no compilation
+/// lasts that long.
 constexpr std::chrono::hours kStale{24};
+/// An evaluation may still be loading what was found so long ago.
+constexpr std::chrono::hours kInUse{1};
+using FileClock = std::filesystem::file_time_type::clock;
 
 EnvironmentError unwritable(const std::filesystem::path& path, const std::string& reason) {
   return EnvironmentError({path.string(), fmt::format("cannot be written: {}", reason),
@@ -26,7 +31,7 @@ EnvironmentError unwritable(const std::filesystem::path& path, const std::string
 }
 
 void remove_stale(const std::filesystem::path& cache) {
-  const auto now = std::filesystem::file_time_type::clock::now();
+  const auto now = FileClock::now();
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator(cache, failed)) {
     if (!entry.path().filename().string().starts_with(kScratch)) continue;
@@ -51,29 +56,29 @@ ScratchFolder::ScratchFolder(const std::filesystem::path& cache) {
   std::filesystem::create_directories(cache, failed);
   if (failed) throw unwritable(cache, failed.message());
   remove_stale(cache);
-  std::string name = (cache / kScratch).string() + "XXXXXX";
-  if (mkdtemp(name.data()) == nullptr) throw unwritable(cache, std::strerror(errno));
-  x_path = name;
+  try {
+    x_folder.emplace(cache, kScratch);
+  } catch (const std::system_error& error) {
+    throw unwritable(cache, error.code().message());
+  }
 }
 
 std::filesystem::path ScratchFolder::make(const std::string& name) const {
   std::error_code failed;
-  std::filesystem::create_directory(x_path / name, failed);
-  if (failed) throw unwritable(x_path / name, failed.message());
-  return x_path / name;
+  std::filesystem::create_directory(path() / name, failed);
+  if (failed) throw unwritable(path() / name, failed.message());
+  return path() / name;
 }
 
-ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(x_path, ignored);
-}
-
-Cache::Cache(std::filesystem::path folder) : x_folder(std::move(folder)) {}
+Cache::Cache(std::filesystem::path folder, std::uint64_t most_bytes)
+    : x_folder(std::move(folder)), x_most_bytes(most_bytes) {}
 
 std::optional<Cache::Entry> Cache::find(const std::string& key) const {
   const std::filesystem::path entry = x_folder / key;
   if (!std::filesystem::exists(entry)) return std::nullopt;
   try {
+    std::error_code ignored;  // of a cache that cannot be written now
+    std::filesystem::last_write_time(entry / kDigest, FileClock::now(), ignored);
     if (sha256(read_file(entry / kLibrary)) == read_file(entry / kDigest))
       return Entry{.library = entry / kLibrary, .text = read_file(entry / kText)};
   } catch (const EnvironmentError&) {
@@ -96,7 +101,34 @@ Cache::Entry Cache::store(const std::string& key, const ScratchFolder& scratch,
   // Another process stored the same key first; its entry is as good.
   if (failed && failed != std::errc::directory_not_empty && failed != std::errc::file_exists)
     throw unwritable(entry, failed.message());
+  evict();
   return {.library = entry / kLibrary, .text = text};
+}
+
+void Cache::evict() const {
+  struct Used {
+    std::filesystem::file_time_type last;
+    std::uint64_t bytes;
+    std::filesystem::path entry;
+  };
+  std::vector<Used> all;
+  std::uint64_t total = 0;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(x_folder, failed)) {
+    std::error_code gone, sizeless;
+    const Used used{.last = std::filesystem::last_write_time(entry.path() / kDigest, gone),
+                    .bytes = std::filesystem::file_size(entry.path() / kLibrary, sizeless),
+                    .entry = entry.path()};
+    if (gone || sizeless) continue;  // a scratch folder, or an entry that another process has just removed
+    total += used.bytes;
+    all.push_back(used);
+  }
+  std::ranges::sort(all, {}, &Used::last);
+  for (const Used& each : all) {
+    if (total <= x_most_bytes || FileClock::now() - each.last < kInUse) return;
+    std::filesystem::remove_all(each.entry, failed);
+    total -= each.bytes;
+  }
 }
 
 }  // namespace pkb::candidate

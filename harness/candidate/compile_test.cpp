@@ -222,6 +222,27 @@ TEST_F(Compile, ConcurrentWritersAgree) {
   EXPECT_THAT(scratch_folders(), IsEmpty());
 }
 
+TEST_F(Compile, TheCacheForgetsWhatWasNotUsedForLongest) {
+  const Cache cache(x_folder / "cache", 250);
+  const auto store = [&](const std::string& key) {
+    const ScratchFolder scratch(x_folder / "cache");
+    std::ofstream(scratch.path() / "library") << std::string(100, 'x');
+    cache.store(key, scratch, scratch.path() / "library", "");
+  };
+  const auto age = [&](const std::string& key, std::chrono::hours hours) {
+    std::filesystem::last_write_time(x_folder / "cache" / key / "sha256",
+                                     std::filesystem::file_time_type::clock::now() - hours);
+  };
+  for (const char* key : {"a", "b", "c"}) store(key);
+  EXPECT_TRUE(cache.find("a") && cache.find("b") && cache.find("c")) << "all are in use, whatever they take";
+  age("a", std::chrono::hours(3));
+  age("b", std::chrono::hours(4));
+  EXPECT_TRUE(cache.find("b"));  // used again
+  store("d");
+  EXPECT_FALSE(cache.find("a"));
+  EXPECT_TRUE(cache.find("b") && cache.find("c") && cache.find("d"));
+}
+
 TEST_F(Compile, TimeLimit) {
   // Includes itself twice at each of 60 levels: 2^60 inclusions in constant memory.
   CompileRequest bomb =

@@ -86,6 +86,18 @@ TEST(Export, WritesWhatImportReads) {
   EXPECT_EQ(nlohmann::json::parse(done.output).at("inputs"), "imported");
 }
 
+TEST(Json, IsOneObjectAlsoWhenNothingCanBeSaid) {
+  const Finished input = pkb({"eval", "1", "/no/such/kernel.cu", "--json", "--device", "virtual"});
+  EXPECT_EQ(input.exit, 2);
+  EXPECT_THAT(nlohmann::json::parse(input.output).at("error"), HasSubstr("/no/such/kernel.cu: there is no such file"));
+  const Finished usage = pkb({"eval", "1", kSolution, "--json", "--ranks", "0"});
+  EXPECT_EQ(usage.exit, 2);
+  EXPECT_THAT(nlohmann::json::parse(usage.output).at("error"), HasSubstr("--ranks"));
+  const Finished environment = pkb({"eval", "1", kSolution, "--json", "--device", "virtual", "--out", "/proc/self"});
+  EXPECT_EQ(environment.exit, 3);
+  EXPECT_EQ(nlohmann::json::parse(environment.output).at("exit"), 3);
+}
+
 TEST(Output, ThatCannotBeWrittenIsNoSuccess) {
   const Finished done = run({.words = {"/bin/sh", "-c", PKB_EXECUTABLE " list > /dev/full"}});
   EXPECT_EQ(done.exit, 3);

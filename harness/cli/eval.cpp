@@ -107,7 +107,7 @@ void print(const nlohmann::json& result, const PreparedJob& prepared, const std:
   fmt::print("{}", timing_lines(result));
   if (prepared.job.device != launch::Device::cuda) fmt::print("{}", cannot_tell(prepared.job.device));
   if (options.verbose) fmt::print("{}{}", output_lines(result), phase_table(result.at("phases")));
-  fmt::print("result: {}\n", file.string());
+  if (!file.empty()) fmt::print("result: {}\n", file.string());
 }
 
 Exit evaluate(const EvalOptions& options) {
@@ -145,9 +145,18 @@ Exit evaluate(const EvalOptions& options) {
   }
   result["phases"] = phases;
 
-  const std::filesystem::path file = store::write_result(result, out);
+  std::filesystem::path file;
+  try {
+    file = store::write_result(result, out);
+  } catch (const EnvironmentError& error) {
+    result["unwritten"] = error.what();
+  }
   progress.reset();
   print(result, prepared, file, options);
+  if (file.empty()) {
+    fmt::print(stderr, "pkb: {}\n", result.at("unwritten").get<std::string>());
+    return Exit::environment_failed;
+  }
   return result.at("verdict") == name_of(Verdict::correct) ? Exit::done : Exit::candidate_failed;
 }
 

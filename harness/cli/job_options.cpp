@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 
 #include "harness/device/probe.h"
 #include "harness/error/error.h"
@@ -119,17 +117,13 @@ PrivateFolder::PrivateFolder() {
   if (error)
     throw EnvironmentError(
         {.where = "TMPDIR", .fault = "names no folder", .remedy = "set it to one, or unset it"});
-  std::string name = (parent / "pkb-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr)
-    throw EnvironmentError({.where = name,
-                            .fault = std::string("cannot be made: ") + std::strerror(errno),
+  try {
+    x_folder.emplace(parent, "pkb-");
+  } catch (const std::system_error& failed) {
+    throw EnvironmentError({.where = parent.string(),
+                            .fault = fmt::format("no folder can be made in it: {}", failed.code().message()),
                             .remedy = "free space there or set TMPDIR to another folder"});
-  x_path = name;
-}
-
-PrivateFolder::~PrivateFolder() {
-  std::error_code ignored;  // what cannot be removed now is the system's to clean
-  std::filesystem::remove_all(x_path, ignored);
+  }
 }
 
 PreparedJob prepare(const JobOptions& options, const PrivateFolder& folder) {

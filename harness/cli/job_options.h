@@ -9,6 +9,7 @@
 #include "harness/cli/installation.h"
 #include "harness/launch/job.h"
 #include "harness/problem/problem.h"
+#include "harness/process/private_folder.h"
 
 /// What `eval`, `baseline` and `export` have in common: a problem at a size, on ranks, on a device.
 namespace pkb::cli {
@@ -26,17 +27,14 @@ struct JobOptions {
 void add_job_options(CLI::App& command, JobOptions& options);
 void add_timing_option(CLI::App& command, JobOptions& options);
 
-/// A folder that only this user can read, removed with all it holds at the end.
+/// What judges need while they run, where temporary files lie. @throws EnvironmentError
 class PrivateFolder {
  public:
   PrivateFolder();
-  ~PrivateFolder();
-  PrivateFolder(const PrivateFolder&) = delete;
-  PrivateFolder& operator=(const PrivateFolder&) = delete;
-  const std::filesystem::path& path() const { return x_path; }
+  const std::filesystem::path& path() const { return x_folder->path(); }
 
  private:
-  std::filesystem::path x_path;
+  std::optional<process::PrivateFolder> x_folder;
 };
 
 /// The options resolved: the problem exists, its constraints hold, the device is there.

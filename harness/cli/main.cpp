@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
 
 #include "harness/cli/commands.h"
 #include "harness/error/error.h"
@@ -24,9 +27,13 @@ void require_known_command(const CLI::App& pkb, const std::string& word) {
                          .remedy = fmt::format("choose one of {}", fmt::join(names, ", "))});
 }
 
-int failed(const std::exception& error, pkb::cli::Exit exit) {
-  fmt::print(stderr, "pkb: {}\n", error.what());
-  return static_cast<int>(exit);
+/// A program that asked for one JSON object gets one.
+void print_error_object(std::span<char* const> words, const std::string& text, int exit) {
+  if (std::ranges::find(words, std::string_view("--json"), [](const char* word) { return std::string_view(word); }) ==
+      words.end())
+    return;
+  const nlohmann::json object = {{"error", text}, {"exit", exit}};
+  fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 /// Files opened later must not take the place of a standard stream that the caller has closed.
@@ -72,11 +79,19 @@ int main(int argc, char** argv) {
   pkb::cli::add_roofline(pkb);
   pkb::cli::add_calibrate(pkb);
 
+  const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
+  const auto failed = [&](const std::exception& error, Exit code) {
+    fmt::print(stderr, "pkb: {}\n", error.what());
+    print_error_object(words, error.what(), static_cast<int>(code));
+    return static_cast<int>(code);
+  };
   try {
     if (argc > 1) require_known_command(pkb, argv[1]);
     pkb.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return pkb.exit(error, std::cout, std::cerr) == 0 ? delivered(0) : static_cast<int>(Exit::bad_input);
+    if (pkb.exit(error, std::cout, std::cerr) == 0) return delivered(0);
+    print_error_object(words, error.what(), static_cast<int>(Exit::bad_input));
+    return static_cast<int>(Exit::bad_input);
   } catch (const pkb::InputError& error) {
     return failed(error, Exit::bad_input);
   } catch (const std::exception& error) {

@@ -34,6 +34,17 @@ fs::path runtime_folder() {
   return fs::path(found.dli_fname).parent_path();
 }
 
+constexpr const char* kFoldersOfLibraries[] = {"/usr/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu",
+                                               "/usr/lib/aarch64-linux-gnu"};
+
+/// A candidate replaces NCCL: where a folder that is shown has it, nothing is in its place.
+void hide_nccl(Arguments& to, const fs::path& folder) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+    if (entry.path().filename().string().starts_with("libnccl") && !entry.is_symlink())
+      add(to, {"--ro-bind", "/dev/null", entry.path().string()});
+}
+
 void show_gpu(Arguments& to, Arguments& environment, const Cell& cell) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator("/dev", error))
@@ -46,6 +57,7 @@ void show_gpu(Arguments& to, Arguments& environment, const Cell& cell) {
   for (const fs::path& folder : {runtime_folder(), driver}) {
     if (folder.empty() || is_system_library_folder(folder)) continue;
     add(to, {"--ro-bind", fs::canonical(folder).string(), folder.string()});
+    hide_nccl(to, folder);
     folders += fmt::format("{}{}", folders.empty() ? "" : ":", folder.string());
   }
   if (!folders.empty()) environment.push_back("LD_LIBRARY_PATH=" + folders);
@@ -92,6 +104,7 @@ process::Command confined(const Cell& cell, const sandbox::Means& means) {
   process::Command command = limited(cell);
   Arguments shown = {"--ro-bind", cell.program.string(), "/worker", "--ro-bind", cell.candidate.string(),
                      "/candidate.so"};
+  for (const char* folder : kFoldersOfLibraries) hide_nccl(shown, folder);
   if (cell.gpu) show_gpu(shown, command.environment, cell);
   command.arguments =
       sandbox::walls(means, {.system = sandbox::System::libraries,

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two gigabytes in the library.
+char filler[2u << 30] = {1};

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens to evaluations from outside: nothing is lost, nothing is left, verdicts are unchanged.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include "harness/integrity/evaluation.h"
+
+namespace pkb::integrity {
+namespace {
+
+using namespace std::chrono_literals;
+using cli::Process;
+using cli::TestFolder;
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// Whatever a killed evaluation left, the next one removes it and is right.
+void expect_next_is_unharmed(const Machine& machine) {
+  EXPECT_EQ(evaluate(good_candidate(), {.trials = 1}, machine).verdict, "correct");
+  EXPECT_THAT(machine.leftovers(), IsEmpty());
+}
+
+class KilledAfter : public testing::TestWithParam<int> {};  // milliseconds
+
+TEST_P(KilledAfter, AnEvaluationLeavesNothingThatTheNextDoesNotRemove) {
+  const Machine machine;
+  const TestFolder out;
+  {
+    Process pkb(command(good_candidate(), {.trials = 50}, machine, out.path()));
+    std::this_thread::sleep_for(std::chrono::milliseconds(GetParam()));
+    ::kill(pkb.pid(), SIGKILL);
+    EXPECT_EQ(pkb.wait(), 128 + SIGKILL);
+  }
+  EXPECT_THAT(out.files(), IsEmpty());
+  expect_next_is_unharmed(machine);
+}
+
+/// The last process that an evaluation has started by then: a compiler, mpirun, a judge, a sandbox or a worker.
+TEST_P(KilledAfter, AnyProcessOfAnEvaluationEndsItInOrder) {
+  const Machine machine;
+  const TestFolder out;
+  {
+    Process pkb(command(good_candidate(), {.trials = 50}, machine, out.path()));
+    std::this_thread::sleep_for(std::chrono::milliseconds(GetParam()));
+    const auto all = cli::descendants(pkb.pid());
+    if (!all.empty()) ::kill(all.back(), SIGKILL);
+    const int exit = pkb.wait();
+    EXPECT_THAT(exit, testing::AnyOf(0, 1, 3)) << pkb.errors();
+    EXPECT_EQ(out.files().size(), exit == 3 ? 0u : 1u);
+  }
+  expect_next_is_unharmed(machine);
+}
+
+INSTANTIATE_TEST_SUITE_P(Milliseconds, KilledAfter, testing::Values(20, 150, 400, 700, 1500),
+                         [](const auto& test) { return std::to_string(test.param); });
+
+TEST(TwoAtOnce, InOneFolderBothHaveTheirResults) {
+  const Machine machine;
+  const TestFolder out;
+  Process first(command(good_candidate(), {}, machine, out.path()));
+  Process second(command(good_candidate(), {}, machine, out.path()));
+  EXPECT_EQ(first.wait(), 0) << first.errors();
+  EXPECT_EQ(second.wait(), 0) << second.errors();
+  EXPECT_EQ(out.files().size(), 2u);
+  for (const auto& file : out.files()) EXPECT_EQ(json::parse(read(file)).at("verdict"), "correct");
+  EXPECT_THAT(machine.leftovers(), IsEmpty());
+}
+
+// The folder for results is a file system of one page, made by a bubblewrap around the whole of pkb.
+TEST(AFullDisk, CostsTheFileButNotTheVerdict) {
+  const Machine machine;
+  const TestFolder out;
+  cli::Command full = command(good_candidate(), {.trials = 1}, machine, out.path());
+  const std::vector<std::string> around = {"bwrap", "--dev-bind", "/", "/", "--size", "4096", "--tmpfs", out.path()};
+  full.words.insert(full.words.begin(), around.begin(), around.end());
+  const cli::Finished done = cli::run(full);
+  if (done.errors.find("user namespaces") != std::string::npos) GTEST_SKIP() << "no sandbox in a sandbox here";
+  EXPECT_EQ(done.exit, 3);
+  EXPECT_THAT(done.output, HasSubstr("correct: 1 trials on 2 ranks"));
+  EXPECT_THAT(done.errors, HasSubstr("cannot be written: No space left on device"));
+}
+
+TEST(AClock, ThatGoesBackwardsChangesNothing) {
+  const Machine machine;
+  const TestFolder out;
+  cli::Command backwards = command(good_candidate(), {}, machine, out.path());
+  backwards.environment["LD_PRELOAD"] = PKB_BACKWARDS_CLOCK;
+  const cli::Finished done = cli::run(backwards);
+  EXPECT_EQ(done.exit, 0) << done.errors;
+  ASSERT_EQ(out.files().size(), 1u);
+  const json result = json::parse(read(out.files().front()));
+  EXPECT_EQ(result.at("verdict"), "correct");
+  EXPECT_EQ(result.at("created").get<std::string>().substr(0, 2), "19") << "the clock was not ours";
+  for (const auto& [phase, milliseconds] : result.at("phases").items()) EXPECT_GE(milliseconds, 0) << phase;
+  EXPECT_THAT(machine.leftovers(), IsEmpty());
+}
+
+TEST(SeveralSandboxPrograms, OneServesCompilerAndWorker) {
+  const Machine machine;
+  const TestFolder out, programs;
+  // Notes each use, and is the first on the PATH.
+  const auto bwrap = programs.path() / "bwrap", log = programs.path() / "log";
+  std::ofstream(bwrap) << "#!/bin/sh\necho x >> " << log.string() << "\nexec /usr/bin/bwrap \"$@\"\n";
+  std::filesystem::permissions(bwrap, std::filesystem::perms::owner_all);
+  cli::Command several = command(good_candidate(), {.trials = 1}, machine, out.path());
+  several.environment["PATH"] = programs.path().string() + ":" + ::getenv("PATH");
+  EXPECT_EQ(cli::run(several).exit, 0);
+  EXPECT_GE(std::ranges::count(read(log), 'x'), 4) << "each judge tries it out and starts a worker with it";
+}
+
+}  // namespace
+}  // namespace pkb::integrity
