@@ -65,7 +65,7 @@ TEST_P(CompilerMeetsSource, AndSaysSo) {
 
 INSTANTIATE_TEST_SUITE_P(
     Sources, CompilerMeetsSource,
-    testing::Values(Source{"incbin", "No such file or directory|file not found"}, Source{"environment", "the end"},
+    testing::Values(Source{"incbin", "stopped after 6 s|No such file or directory|file not found"}, Source{"environment", "the end"},
                     Source{"endless_file", "stopped after 6 s|error|needed more than"}, Source{"plugin", "the end"},
                     Source{"templates", "stopped after 6 s|needed more than 1024 MiB|instantiation"},
                     Source{"macros", "stopped after 6 s|needed more than 1024 MiB"},
