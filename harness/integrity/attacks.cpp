@@ -58,13 +58,13 @@ constexpr Attack kAttacks[] = {
     {"exits_in_teardown", "crash", "status 0 in teardown", 2},
     {"exits_in_teardown", "crash", "signal 6", 4},
     // No end.
-    {"loops_at_load", "timeout", "loading has not finished"},
-    {"loops_on_the_host", "timeout", "setup has not finished", 1},
+    {"loops_at_load", "timeout", "loading has not finished", 2, true},
+    {"loops_on_the_host", "timeout", "setup has not finished", 1, true},
     {"loops_on_the_host", "timeout", "run has not finished", 2},
-    {"loops_on_the_host", "timeout", "teardown has not finished", 3},
-    {"loops_on_the_device", "timeout", "setup has not finished", 1},
+    {"loops_on_the_host", "timeout", "teardown has not finished", 3, true},
+    {"loops_on_the_device", "timeout", "setup has not finished", 1, true},
     {"loops_on_the_device", "timeout", "run has not finished", 2},
-    {"loops_on_the_device", "timeout", "teardown has not finished", 3},
+    {"loops_on_the_device", "timeout", "teardown has not finished", 3, true},
     {"stops_itself", "timeout", "run has not finished"},
 };
 

@@ -27,9 +27,11 @@ struct Settings {
   int ranks = 2, trials = 3;
   const char* device = "virtual";
   const char* sandbox = "bubblewrap";
+  double timeout = 3;  ///< seconds for a run
+  int choice = -1;     ///< which of `join_all`
 };
 
-/// `pkb eval 1 SOURCE`, three seconds for a run, with a result in `out`.
+/// `pkb eval 1 SOURCE` with a result in `out`.
 cli::Command command(const std::filesystem::path& source, const Settings& settings, const Machine& machine,
                      const std::filesystem::path& out);
 
@@ -40,8 +42,16 @@ struct Evaluated {
 /// @throws std::runtime_error when there is no result.
 Evaluated evaluate(const std::filesystem::path& source, const Settings& settings, const Machine& machine);
 
-/// The candidate NAME of this room in `folder`, the honest part that all have before the trick.
+/// The text of the candidate NAME of this room.
+std::string trick(const std::string& name);
+
+/// That candidate in `folder`, the honest part that all have before it.
 std::filesystem::path join(const std::string& name, const cli::TestFolder& folder);
+
+/// Several candidates of this room in one source, since compiling costs more than evaluating. `Settings::choice` is
+/// the index of the one that acts. Nothing of ours reaches a candidate but its tensors and the limits of processes, so
+/// one of these says which: the limit of message queues, of which there are none.
+std::filesystem::path join_all(const std::vector<std::string>& names, const cli::TestFolder& folder);
 
 /// A solution that is right.
 std::filesystem::path good_candidate();

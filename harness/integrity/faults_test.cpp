@@ -4,62 +4,18 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <csignal>
 #include <fstream>
-#include <thread>
 
 #include "harness/integrity/evaluation.h"
 
 namespace pkb::integrity {
 namespace {
 
-using namespace std::chrono_literals;
 using cli::Process;
 using cli::TestFolder;
 using nlohmann::json;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-/// Whatever a killed evaluation left, the next one removes it and is right.
-void expect_next_is_unharmed(const Machine& machine) {
-  EXPECT_EQ(evaluate(good_candidate(), {.trials = 1}, machine).verdict, "correct");
-  EXPECT_THAT(machine.leftovers(), IsEmpty());
-}
-
-class KilledAfter : public testing::TestWithParam<int> {};  // milliseconds
-
-TEST_P(KilledAfter, AnEvaluationLeavesNothingThatTheNextDoesNotRemove) {
-  const Machine machine;
-  const TestFolder out;
-  {
-    Process pkb(command(good_candidate(), {.trials = 50}, machine, out.path()));
-    std::this_thread::sleep_for(std::chrono::milliseconds(GetParam()));
-    ::kill(pkb.pid(), SIGKILL);
-    EXPECT_EQ(pkb.wait(), 128 + SIGKILL);
-  }
-  EXPECT_THAT(out.files(), IsEmpty());
-  expect_next_is_unharmed(machine);
-}
-
-/// The last process that an evaluation has started by then: a compiler, mpirun, a judge, a sandbox or a worker.
-TEST_P(KilledAfter, AnyProcessOfAnEvaluationEndsItInOrder) {
-  const Machine machine;
-  const TestFolder out;
-  {
-    Process pkb(command(good_candidate(), {.trials = 50}, machine, out.path()));
-    std::this_thread::sleep_for(std::chrono::milliseconds(GetParam()));
-    const auto all = cli::descendants(pkb.pid());
-    if (!all.empty()) ::kill(all.back(), SIGKILL);
-    const int exit = pkb.wait();
-    EXPECT_THAT(exit, testing::AnyOf(0, 1, 3)) << pkb.errors();
-    EXPECT_EQ(out.files().size(), exit == 3 ? 0u : 1u);
-  }
-  expect_next_is_unharmed(machine);
-}
-
-INSTANTIATE_TEST_SUITE_P(Milliseconds, KilledAfter, testing::Values(20, 150, 400, 700, 1500),
-                         [](const auto& test) { return std::to_string(test.param); });
 
 TEST(TwoAtOnce, InOneFolderBothHaveTheirResults) {
   const Machine machine;

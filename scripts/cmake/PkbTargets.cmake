@@ -40,10 +40,11 @@ function(pkb_optimise_test_source source)
   set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
-# pkb_test(name SOURCES x_test.cpp ... LIBS ... [RANKS n] [TIMEOUT seconds] [LABELS ...]): a GoogleTest program beside the code.
-# With RANKS it has its own main and runs under mpirun; otherwise every case becomes a CTest test.
+# pkb_test(name SOURCES x_test.cpp ... LIBS ... [RANKS n] [TIMEOUT seconds] [LABELS ...] [LOCK name]): a GoogleTest program
+# beside the code. With RANKS it has its own main and runs under mpirun; otherwise every case becomes a CTest test, and with
+# LOCK one of them runs at a time.
 function(pkb_test name)
-  cmake_parse_arguments(arg "" "RANKS;TIMEOUT" "SOURCES;LIBS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "RANKS;TIMEOUT;LOCK" "SOURCES;LIBS;LABELS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -62,8 +63,11 @@ function(pkb_test name)
     target_link_libraries(${name} PRIVATE GTest::gtest_main)
     # An empty value would vanish from the list of properties and shift the others.
     set(labels "unit;${arg_LABELS}")
+    if(arg_LOCK)
+      set(lock RESOURCE_LOCK ${arg_LOCK})
+    endif()
     gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
-                         PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${labels}")
+                         PROPERTIES TIMEOUT ${arg_TIMEOUT} ${lock} LABELS "${labels}")
   endif()
 endfunction()
 

@@ -10,7 +10,9 @@ static void last_word() {
   cudaMemset(outputs, 0, 64);
 }
 struct Static {
-  ~Static() { last_word(); }
+  ~Static() {
+    if (outputs != nullptr) last_word();
+  }
 } at_the_end;
 
 void run(pkb::Context& ctx, const pkb::Args& args) {

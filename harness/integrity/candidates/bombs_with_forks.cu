@@ -6,8 +6,6 @@
 
 #include <cstdlib>
 
-extern char** environ;
-
 void run(pkb::Context& ctx, const pkb::Args& args) {
   for (int i = 0; i < 32; ++i) {
     const pid_t child = fork();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kernel without end; the number of ranks says where: 1 setup, 2 run, 3 teardown.
 __global__ void work_for_ever(volatile int* counter) {
-  for (;;) ++*counter;
+  for (;;) *counter = *counter + 1;
 }
 
 static void start(pkb::Context& ctx) {
