@@ -6,12 +6,15 @@ namespace {
 
 constexpr Attack kAttacks[] = {
     // Answers without work.
-    {"replays_by_pointer", "wrong_result"},
+    {"replays_by_pointer", "wrong_result", "stale"},
     {"replays_by_fingerprint", "wrong_result"},
     {"replays_by_call_count", "wrong_result", "never written"},
     {"computes_in_setup", "wrong_result"},
     {"batches_iterations", "wrong_result", "never written"},
     {"works_in_teardown", "wrong_result", "never written"},
+    {"spoils_with_nan", "wrong_result", "got nan"},
+    {"spoils_with_nan", "wrong_result", "got inf", 3},
+    {"errs_once", "wrong_result", "out: 1 of [0-9]+ elements"},
     {"aliases_a_peers_output", "wrong_result", "never written"},
     {"changes_a_peers_input", "wrong_result", "changed"},
     {"scans_memory", "wrong_result", "never written"},
@@ -31,6 +34,7 @@ constexpr Attack kAttacks[] = {
     {"blames_the_environment", "crash|disqualified"},
     {"floods_the_socket", "disqualified", "spoke to the judge on its own in run"},
     {"sends_descriptors", "disqualified", "spoke to the judge on its own in run"},
+    {"writes_to_all_descriptors", "disqualified", "spoke to the judge on its own in run"},
     {"closes_the_socket", "crash", "in run"},
     // What a worker may see and do: all that is denied does not happen, and what is left of the candidate is right.
     {"reads_processes", "correct"},

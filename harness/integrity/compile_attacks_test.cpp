@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 
 #include "harness/candidate/compile.h"
 
@@ -33,7 +34,7 @@ class CompilerMeets : public testing::Test {
                                .include_folders = {PKB_GENERATED_HEADERS, PKB_CANDIDATE_HEADERS},
                                .toolkit = {},
                                .cache = x_folder / "cache",
-                               .limits = {.time = std::chrono::seconds(6),
+                               .limits = {.time = std::chrono::seconds(4),
                                           .address_space = std::uint64_t{1} << 30,
                                           .file_size = 16 << 20,
                                           .text = 32 << 10}});
@@ -65,14 +66,14 @@ TEST_P(CompilerMeetsSource, AndSaysSo) {
 
 INSTANTIATE_TEST_SUITE_P(
     Sources, CompilerMeetsSource,
-    testing::Values(Source{"incbin", "stopped after 6 s|No such file or directory|file not found"}, Source{"environment", "the end"},
-                    Source{"endless_file", "stopped after 6 s|error|needed more than"}, Source{"plugin", "the end"},
-                    Source{"templates", "stopped after 6 s|needed more than 1024 MiB|instantiation"},
-                    Source{"macros", "stopped after 6 s|needed more than 1024 MiB"},
-                    Source{"constants", "stopped after 6 s|constant|needed more than 1024 MiB"},
-                    Source{"array", "stopped after 6 s|wrote a file of more than 16 MiB|needed more than 1024 MiB"},
-                    Source{"assembler", "stopped after 6 s|wrote a file of more than 16 MiB|needed more than 1024 MiB|too large"},
-                    Source{"errors", "stopped after 6 s|bytes left out|the end"}),
+    testing::Values(Source{"incbin", "stopped after 4 s|No such file or directory|file not found"}, Source{"environment", "the end"},
+                    Source{"endless_file", "stopped after 4 s|error|needed more than"}, Source{"plugin", "the end"},
+                    Source{"templates", "stopped after 4 s|needed more than 1024 MiB|instantiation"},
+                    Source{"macros", "stopped after 4 s|needed more than 1024 MiB"},
+                    Source{"constants", "stopped after 4 s|constant|needed more than 1024 MiB"},
+                    Source{"array", "stopped after 4 s|wrote a file of more than 16 MiB|needed more than 1024 MiB"},
+                    Source{"assembler", "stopped after 4 s|wrote a file of more than 16 MiB|needed more than 1024 MiB|too large"},
+                    Source{"errors", "stopped after 4 s|bytes left out|the end"}),
     [](const auto& test) { return test.param.name; });
 
 TEST_F(CompilerMeets, NothingOfTheProductButItsHeaders) {
@@ -92,6 +93,19 @@ TEST_F(CompilerMeets, NoNeighbourOfTheSource) {
   const candidate::CompileResult result = compile(source);
   EXPECT_THAT(result.text, HasSubstr("pkb/beside.h: No such file or directory"));
   EXPECT_THAT(result.text, Not(HasSubstr("NEIGHBOUR")));
+}
+
+// Many are compiled at once, and all are called kernel.cu.
+TEST_F(CompilerMeets, NoOtherSourceOfTheSameName) {
+  std::vector<std::future<candidate::CompileResult>> results;
+  for (int i = 0; i < 4; ++i) {
+    const std::string folder = std::to_string(i);
+    fs::create_directory(x_folder / folder);
+    const fs::path source = write("#error number " + folder + "\n", folder + "/kernel.cu");
+    results.push_back(std::async(std::launch::async, [this, source] { return compile(source); }));
+  }
+  for (std::size_t i = 0; i < results.size(); ++i)
+    EXPECT_THAT(results[i].get().text, HasSubstr("number " + std::to_string(i)));
 }
 
 }  // namespace

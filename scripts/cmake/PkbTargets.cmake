@@ -40,9 +40,9 @@ function(pkb_optimise_test_source source)
   set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
-# pkb_test(name SOURCES x_test.cpp ... LIBS ... [RANKS n] [TIMEOUT seconds] [LABELS ...] [LOCK name]): a GoogleTest program
-# beside the code. With RANKS it has its own main and runs under mpirun; otherwise every case becomes a CTest test, and with
-# LOCK one of them runs at a time.
+# pkb_test(name SOURCES x_test.cpp ... LIBS ... [RANKS n] [TIMEOUT seconds] [LABELS label] [LOCK name]): a GoogleTest program
+# beside the code. With RANKS it has its own main and runs under mpirun; otherwise every case becomes a CTest test, labelled
+# `unit` or as told, and with LOCK one of them runs at a time.
 function(pkb_test name)
   cmake_parse_arguments(arg "" "RANKS;TIMEOUT;LOCK" "SOURCES;LIBS;LABELS" ${ARGN})
   if(NOT arg_TIMEOUT)
@@ -61,13 +61,20 @@ function(pkb_test name)
       ENVIRONMENT "OPENBLAS_NUM_THREADS=1")
   else()
     target_link_libraries(${name} PRIVATE GTest::gtest_main)
-    # An empty value would vanish from the list of properties and shift the others.
-    set(labels "unit;${arg_LABELS}")
+    # gtest_discover_tests would take a second label for the name of the next property.
+    set(label unit)
+    if(arg_LABELS)
+      set(label ${arg_LABELS})
+    endif()
+    list(LENGTH label labels)
+    if(NOT labels EQUAL 1)
+      message(FATAL_ERROR "${name}: one label, not ${label}")
+    endif()
     if(arg_LOCK)
       set(lock RESOURCE_LOCK ${arg_LOCK})
     endif()
     gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
-                         PROPERTIES TIMEOUT ${arg_TIMEOUT} ${lock} LABELS "${labels}")
+                         PROPERTIES TIMEOUT ${arg_TIMEOUT} ${lock} LABELS ${label})
   endif()
 endfunction()
 
