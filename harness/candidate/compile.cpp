@@ -131,9 +131,11 @@ process::Result run_compiler(const CompileRequest& request, const std::filesyste
   for (std::size_t i = 0; i < request.include_folders.size(); ++i)
     view.read_only.emplace_back(std::filesystem::absolute(request.include_folders[i]),
                                 shown_include_folder(i));
-  std::vector<std::string> line = confined(view, sandbox::find_means(request.bwrap.empty() ? sandbox::find_bwrap() : request.bwrap));
+  const FileDescriptor filter = sandbox::filter_for_compilers();
+  std::vector<std::string> line =
+      confined(view, sandbox::find_means(request.bwrap.empty() ? sandbox::find_bwrap() : request.bwrap));
   line.insert(line.end(), nvcc.begin(), nvcc.end());
-  return process::run_limited(line, environment, "/", request.limits);
+  return process::run_limited(line, environment, "/", request.limits, {filter.get()});
 }
 
 std::string key_of(const CompileRequest& request, const std::filesystem::path& toolkit, const Source& source,

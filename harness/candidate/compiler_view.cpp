@@ -10,7 +10,7 @@ std::vector<std::string> confined(const CompilerView& view, const sandbox::Means
   shown.insert(shown.end(), {"--bind", view.output.first.string(), view.output.second});
   std::vector<std::string> line = sandbox::walls(
       means, {.system = sandbox::System::compilers, .tmp_bytes = kTmpBytes, .shown = std::move(shown)});
-  line.insert(line.end(), {"--chdir", view.folder, "--"});
+  line.insert(line.end(), {"--seccomp", "3", "--chdir", view.folder, "--"});
   return line;
 }
 

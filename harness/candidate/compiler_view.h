@@ -19,7 +19,7 @@ struct CompilerView {
 };
 
 /// A command line of bubblewrap, to be followed by the compiler's: the system's compilers and `view` and
-/// nothing else of the file system, a private /tmp of 1 GiB.
+/// nothing else of the file system, a private /tmp of 1 GiB, the filter of system calls that is open as descriptor 3.
 std::vector<std::string> confined(const CompilerView& view, const sandbox::Means& means);
 
 }  // namespace pkb::candidate

@@ -28,16 +28,18 @@ bool drain_for_a_turn(CapturedOutput& output, int fd) {
 }  // namespace
 
 Result run_limited(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
-                   const std::filesystem::path& folder, const Limits& limits) {
+                   const std::filesystem::path& folder, const Limits& limits, const std::vector<int>& descriptors) {
   const auto [read_end, write_end] = open_pipe();
   const FileDescriptor output_end(read_end);
   FileDescriptor child_end(write_end);
-  Child child(
-      {.arguments = arguments,
-       .environment = environment,
-       .folder = folder.string(),
-       .descriptors = {-1, child_end.get(), child_end.get()},
-       .limits = {{RLIMIT_AS, limits.address_space}, {RLIMIT_FSIZE, limits.file_size}, {RLIMIT_CORE, 0}}});
+  Command command{
+      .arguments = arguments,
+      .environment = environment,
+      .folder = folder.string(),
+      .descriptors = {-1, child_end.get(), child_end.get()},
+      .limits = {{RLIMIT_AS, limits.address_space}, {RLIMIT_FSIZE, limits.file_size}, {RLIMIT_CORE, 0}}};
+  command.descriptors.insert(command.descriptors.end(), descriptors.begin(), descriptors.end());
+  Child child(command);
   child_end.reset();
 
   CapturedOutput output(limits.text);

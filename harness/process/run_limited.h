@@ -22,10 +22,10 @@ struct Result {
   std::string text;        ///< standard output and error in the order printed, as CapturedOutput keeps it
 };
 
-/// Runs arguments[0] (an absolute path) with exactly this environment and empty standard input, and returns
-/// when nothing of its process group is left. The group also ends when the caller's thread does.
+/// Runs arguments[0] (an absolute path) with exactly this environment, empty standard input and `descriptors` of ours
+/// as 3, 4..., and returns when nothing of its process group is left. The group also ends when the caller's thread does.
 /// @throws EnvironmentError when the program cannot be executed.
 Result run_limited(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
-                   const std::filesystem::path& folder, const Limits& limits);
+                   const std::filesystem::path& folder, const Limits& limits, const std::vector<int>& descriptors = {});
 
 }  // namespace pkb::process

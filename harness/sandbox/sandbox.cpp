@@ -2,13 +2,16 @@
 #include "harness/sandbox/sandbox.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <span>
 
 #include "harness/error/error.h"
 #include "harness/process/captured_output.h"
 #include "harness/process/executable.h"
+#include "harness/process/memory_file.h"
 #include "harness/process/run_limited.h"
+#include "harness/sandbox/system_calls.h"
 
 namespace pkb::sandbox {
 namespace {
@@ -128,6 +131,14 @@ std::vector<std::string> walls(const Means& means, const View& view) {
   // Bubblewrap's own root and /dev are file systems in memory, as large as half of it.
   add(line, {"--remount-ro", "/dev", "--remount-ro", "/"});
   return line;
+}
+
+FileDescriptor filter_for_compilers() {
+  const std::string program = filter_program({.programs = true});
+  FileDescriptor file = process::memory_file(program.size());
+  if (!file || ::pwrite(file.get(), program.data(), program.size(), 0) != static_cast<ssize_t>(program.size()))
+    throw EnvironmentError({.where = "sandbox", .fault = "no file can be made in memory", .remedy = "free some"});
+  return file;
 }
 
 }  // namespace pkb::sandbox

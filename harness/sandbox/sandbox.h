@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/process/file_descriptor.h"
+
 /// Bubblewrap: what the walls around a worker and around a compiler have in common.
 namespace pkb::sandbox {
 
@@ -49,5 +51,9 @@ struct View {
 /// no capability, `view` and nothing else of the file system, of which only /tmp, /dev/shm and what `view` binds
 /// writable can be written. It ends with the process that starts it.
 std::vector<std::string> walls(const Means& means, const View& view);
+
+/// A file with a filter of system calls for programs that start others, for bubblewrap's option --seccomp.
+/// @throws EnvironmentError
+FileDescriptor filter_for_compilers();
 
 }  // namespace pkb::sandbox

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "harness/error/error.h"
@@ -27,8 +28,8 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
 constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 #endif
 
-// What takes a capability is not here: a worker has none and cannot get a user namespace that would give it some.
-constexpr int kForbidden[] = {
+// What takes a capability is not here: nobody inside has one or can get a user namespace that would give it some.
+constexpr int kPrograms[] = {
 #ifdef SYS_fork
     SYS_fork,
 #endif
@@ -36,6 +37,8 @@ constexpr int kForbidden[] = {
     SYS_vfork,
 #endif
     SYS_execve, SYS_execveat,
+};
+constexpr int kForbidden[] = {
     // Other processes, as far as one can be seen.
     SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_pidfd_open,
     // Namespaces.
@@ -47,6 +50,10 @@ constexpr int kForbidden[] = {
     // Large and rarely needed parts of the kernel.
     SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_io_uring_setup, SYS_syslog,
 };
+/// Only a driver may.
+constexpr int kOfDrivers[] = {SYS_socket, SYS_memfd_create};
+constexpr std::uint32_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
+                                      CLONE_NEWPID | CLONE_NEWNET;
 /// Of Linux 6.10: what is newer is not known to be harmless. Architectures share these numbers.
 constexpr std::uint32_t kLastKnown = 462;
 
@@ -83,17 +90,26 @@ Filter build(const Freedoms& freedoms) {
   filter.load(offsetof(seccomp_data, nr));
   filter.if_above(kLastKnown, 1);  // also the x32 calls, which have bit 30
   filter.answer(kAbsent);
-  for (const int each : kForbidden) {
-    filter.if_equal(static_cast<std::uint32_t>(each), 1);
-    filter.answer(kRefuse);
-  }
+  const auto refuse = [&](std::span<const int> calls) {
+    for (const int each : calls) {
+      filter.if_equal(static_cast<std::uint32_t>(each), 1);
+      filter.answer(kRefuse);
+    }
+  };
+  refuse(kForbidden);
+  if (!freedoms.programs) refuse(kPrograms);
   // Its flags lie in memory, where a filter cannot look: libraries then use clone.
   filter.if_equal(SYS_clone3, 1);
   filter.answer(kAbsent);
   filter.if_equal(SYS_clone, 5);
   filter.load_argument(0);
-  filter.keep_bits(CLONE_THREAD);
-  filter.if_equal(0, 1);
+  if (freedoms.programs) {
+    filter.keep_bits(kNamespaces);
+    filter.if_not_equal(0, 1);
+  } else {
+    filter.keep_bits(CLONE_THREAD);
+    filter.if_equal(0, 1);
+  }
   filter.answer(kRefuse);
   filter.answer(SECCOMP_RET_ALLOW);
   if (freedoms.driver) {
@@ -104,10 +120,7 @@ Filter build(const Freedoms& freedoms) {
     filter.if_not_equal(AF_NETLINK, 1);
     filter.answer(kRefuse);
   } else {
-    for (const int each : {SYS_socket, SYS_memfd_create}) {
-      filter.if_equal(static_cast<std::uint32_t>(each), 1);
-      filter.answer(kRefuse);
-    }
+    refuse(kOfDrivers);
     filter.if_equal(SYS_mmap, 4);
     filter.load_argument(3);
     filter.keep_bits(MAP_SHARED | MAP_ANONYMOUS);
@@ -130,6 +143,12 @@ void forbid_system_calls(const Freedoms& freedoms) {
     throw EnvironmentError({.where = "sandbox",
                             .fault = std::string("system calls cannot be filtered: ") + std::strerror(errno),
                             .remedy = "use a kernel with seccomp filters, or run unprotected with --sandbox none"});
+}
+
+std::string filter_program(const Freedoms& freedoms) {
+  const Filter filter = build(freedoms);
+  const auto& instructions = filter.instructions();
+  return {reinterpret_cast<const char*>(instructions.data()), instructions.size() * sizeof(sock_filter)};
 }
 
 }  // namespace pkb::sandbox
