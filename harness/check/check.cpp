@@ -48,6 +48,13 @@ bool still_poison(const Output& output, std::int64_t index) {
   return std::ranges::all_of(element, [&](std::byte b) { return b == output.poison; });
 }
 
+/// Poison is a NaN: where NaN is right, it must be one that somebody wrote.
+bool unwritten_nan(const Output& output, std::int64_t index) {
+  if (!still_poison(output, index)) return false;
+  const std::size_t bytes = size_of(output.dtype), at = static_cast<std::size_t>(index) * bytes;
+  return std::memcmp(output.got.data() + at, output.baseline.data() + at, bytes) != 0;
+}
+
 void note_mismatch(Result& result, const Output& output, std::int64_t index, double got, double golden,
                    double bound) {
   if (result.mismatches++ == 0) {
@@ -137,7 +144,8 @@ Result compare_range(const problem::Check& check, const Output& output, std::int
     const double bound = exact               ? 0
                          : check.model_bound ? output.bound[i]
                                              : check.atol + check.rtol * std::fabs(golden);
-    if (!within(got, golden, bound, top)) note_mismatch(result, output, index, got, golden, bound);
+    if (!within(got, golden, bound, top) || (std::isnan(got) && unwritten_nan(output, index)))
+      note_mismatch(result, output, index, got, golden, bound);
     if (!std::isfinite(golden) || !std::isfinite(got)) continue;
 
     const double error = std::fabs(got - golden);

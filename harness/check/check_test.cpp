@@ -174,6 +174,23 @@ TEST(Compare, ALongOutputIsJudgedAsAWhole) {
   EXPECT_EQ(result.worst, 16);
 }
 
+TEST(Compare, NanIsRightOnlyWhereItWasWritten) {
+  const double golden[] = {kNan, kNan, kNan};
+  const std::int64_t shape[] = {3};
+  const auto got = bytes<std::uint16_t>({0x7fc0, 0xffff, 0xffff}), baseline = bytes<std::uint16_t>({0x7fff, 0x7fff, 0xffff});
+  const Result result = compare(floating(0.5, 0), {.name = "C",
+                                                   .dtype = DType::bf16,
+                                                   .shape = shape,
+                                                   .got = got,
+                                                   .baseline = baseline,
+                                                   .golden = golden,
+                                                   .bound = {},
+                                                   .poison = std::byte{0xff}});
+  EXPECT_EQ(result.mismatches, 1);
+  EXPECT_EQ(result.first, 1);
+  EXPECT_EQ(result.unwritten, 1);
+}
+
 TEST(Compare, IntegersDemandEqualityButNotTheSignOfZero) {
   problem::Check check = floating(1, 0);
   check.exact_on_integers = true;
