@@ -37,7 +37,7 @@ double milliseconds_since(Clock::time_point start) {
 
 /// The fields that say what was evaluated, before anything is known about it.
 nlohmann::json description(const PreparedJob& prepared, const candidate::CompileResult& compiled,
-                           const std::string& file) {
+                           const EvalOptions& options) {
   const launch::Job& job = prepared.job;
   return {
       {"schema", store::kSchema},
@@ -53,12 +53,13 @@ nlohmann::json description(const PreparedJob& prepared, const candidate::Compile
       {"device", name_of(job.device)},
       {"chip", job.device == launch::Device::virtual_gpu ? nlohmann::json(job.chip) : nlohmann::json()},
       {"seed", job.seed},
+      {"seed_origin", options.seed ? "given" : "drawn"},
       {"schedules", job.schedules},
       {"checks", job.checks && job.device == launch::Device::virtual_gpu},
       {"sandbox", name_of(job.sandbox)},
       {"inputs", job.import_folder.empty() ? "generated" : "imported"},
       {"candidate",
-       {{"file", std::filesystem::path(file).filename().string()},
+       {{"file", std::filesystem::path(options.file).filename().string()},
         {"sha256", compiled.source_hash},
         {"source", compiled.source}}},
       {"compile",
@@ -124,7 +125,7 @@ Exit evaluate(const EvalOptions& options) {
   auto start = Clock::now();
   const candidate::CompileResult compiled = candidate::compile(compile_request(prepared, options.file));
   nlohmann::json phases = {{"compile", milliseconds_since(start)}};
-  nlohmann::json result = description(prepared, compiled, options.file);
+  nlohmann::json result = description(prepared, compiled, options);
   if (compiled.ok) {
     start = Clock::now();
     prepared.job.library = compiled.library;

@@ -49,6 +49,7 @@ TEST_P(Refuses, TheCandidate) {
   EXPECT_EQ(result.at("verdict"), bad.verdict) << result.at("diagnoses").dump(1);
   EXPECT_THAT(result.at("diagnoses").dump(), ContainsRegex(bad.text));
   EXPECT_EQ(result.at("seed"), 7);
+  EXPECT_EQ(result.at("seed_origin"), "given");
   EXPECT_THAT(done.output, HasSubstr(bad.verdict));
 }
 
@@ -126,6 +127,7 @@ TEST(Eval, JsonIsOneObjectAndTheFileHoldsTheSame) {
   EXPECT_EQ(printed.at("problem").at("name"), "allreduce");
   EXPECT_EQ(printed.at("candidate").at("file"), "peer_load.cu");
   EXPECT_GT(printed.at("seed").get<std::uint64_t>(), 0u);
+  EXPECT_EQ(printed.at("seed_origin"), "drawn");
 }
 
 }  // namespace
