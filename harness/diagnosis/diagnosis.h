@@ -43,7 +43,7 @@ Category category_of(Class each);
 struct Hypothesis {
   Class what = Class::unknown;
   std::string sentence;        ///< "the share of rank 3 is missing"
-  std::vector<double> values;  ///< as many as the output has
+  std::vector<double> values;  ///< at each of `Evidence::wrong`
 };
 
 /// One wrong output of one rank. Row-major.
@@ -53,18 +53,21 @@ struct Evidence {
   std::span<const double> got, golden, bound;  ///< bound: the error allowed per element
   std::span<const std::byte> bytes;            ///< of `got`
   std::byte poison{};
-  int ranks = 1;  ///< how many blocks outputs are made of
+  int ranks = 1;                               ///< how many blocks outputs are made of
+  std::span<const std::int64_t> wrong = {};    ///< what `find_wrong` says
 };
+
+/// Indices of the elements beyond their bound, ascending: all of them, or about `most` spread evenly.
+std::vector<std::int64_t> find_wrong(const Evidence& evidence, std::int64_t most);
 
 struct Explanation {
   Class what = Class::unknown;
   std::string sentence;
-  std::int64_t wrong = 0, explained = 0;  ///< elements
+  std::int64_t explained = 0;  ///< of the wrong elements
 };
 
 /// How many wrong elements each hypothesis explains.
 std::vector<std::int64_t> fits(const Evidence& evidence, std::span<const Hypothesis> hypotheses);
-std::int64_t wrong_elements(const Evidence& evidence);
 
 /// The best explanation: the hypotheses and those that need no other run (unwritten, permuted blocks,
 /// transposed, shifted, NaN, rounding, places). `unknown` when none explains nine wrong elements of ten.

@@ -38,45 +38,49 @@ constexpr double kEnough = 0.9;          // of the wrong elements
 constexpr std::int64_t kFarthest = 256;  // shifts that are tried
 constexpr std::int64_t kVectors[] = {256, 128, 64, 32, 16, 8, 4, 2};
 
+constexpr std::int64_t kMostOfABlock = std::int64_t{1} << 20;  // elements that are compared
+
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+bool near(double got, double wanted, double bound) {
+  if (std::isfinite(got) && std::isfinite(wanted)) return std::fabs(got - wanted) <= bound;
+  return same(got, wanted);
+}
 
 class Explainer {
  public:
-  explicit Explainer(const Evidence& evidence) : x(evidence) {
-    for (std::int64_t i = 0; i < count(); ++i)
-      if (!near(x.got[at(i)], x.golden[at(i)], x.bound[at(i)])) x_wrong.push_back(i);
+  explicit Explainer(const Evidence& evidence) : x(evidence) {}
+
+  std::int64_t fits(const Hypothesis& each) const {
+    std::int64_t fitting = 0;
+    for (std::size_t k = 0; k < x.wrong.size(); ++k) fitting += fits(x.wrong[k], each.values[k]) ? 1 : 0;
+    return fitting;
   }
 
-  std::int64_t wrong() const { return static_cast<std::int64_t>(x_wrong.size()); }
+  std::int64_t wrong() const { return static_cast<std::int64_t>(x.wrong.size()); }
 
   /// How many wrong elements hold `value(i)`, or nearly so and far nearer than the golden value.
   std::int64_t fits(const std::function<double(std::int64_t)>& value) const {
-    return std::ranges::count_if(x_wrong, [&](std::int64_t i) { return fits(i, value(i)); });
+    return std::ranges::count_if(x.wrong, [&](std::int64_t i) { return fits(i, value(i)); });
   }
 
   Explanation explain(std::span<const Hypothesis> hypotheses) {
-    if (x_wrong.empty()) return {};
+    if (x.wrong.empty()) return {};
     consider(Class::unwritten, "never written",
-             std::ranges::count_if(x_wrong, [&](auto i) { return poisoned(i); }));
-    for (const Hypothesis& each : hypotheses)
-      consider(each.what, each.sentence, fits([&](std::int64_t i) { return each.values[at(i)]; }));
+             std::ranges::count_if(x.wrong, [&](auto i) { return poisoned(i); }));
+    for (const Hypothesis& each : hypotheses) consider(each.what, each.sentence, fits(each));
     if (!enough()) consider_blocks();
     if (!enough()) consider_transposed();
     if (!enough()) consider_shifts();
     if (!enough()) consider_values();
     if (!enough()) consider_places();
-    if (!enough()) return {.what = Class::unknown, .sentence = "no known pattern", .wrong = wrong()};
+    if (!enough()) return {.what = Class::unknown, .sentence = "no known pattern"};
     return x_best;
   }
 
  private:
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
   std::int64_t count() const { return static_cast<std::int64_t>(x.got.size()); }
-
-  static bool near(double got, double wanted, double bound) {
-    if (std::isfinite(got) && std::isfinite(wanted)) return std::fabs(got - wanted) <= bound;
-    return same(got, wanted);
-  }
 
   bool fits(std::int64_t i, double value) const {
     const double got = x.got[at(i)], golden = x.golden[at(i)], bound = x.bound[at(i)];
@@ -99,28 +103,28 @@ class Explainer {
   /// The first of those that explain most.
   void consider(Class what, const std::string& sentence, std::int64_t explained) {
     if (explained > x_best.explained)
-      x_best = {.what = what, .sentence = sentence, .wrong = wrong(), .explained = explained};
+      x_best = {.what = what, .sentence = sentence, .explained = explained};
   }
 
   /// Blocks of the leading dimension, one for each rank: which block lies where?
   void consider_blocks() {
     const std::int64_t blocks = x.ranks;
     if (blocks < 2 || count() % blocks != 0) return;
-    const std::int64_t size = count() / blocks;
+    const std::int64_t size = count() / blocks, step = size / kMostOfABlock + 1;
     std::vector<std::int64_t> source;
     for (std::int64_t b = 0; b < blocks; ++b) {
       const auto holds = [&](std::int64_t s) {
         std::int64_t fitting = 0;
-        for (std::int64_t i = 0; i < size; ++i) {
+        for (std::int64_t i = 0; i < size; i += step) {
           const double got = x.got[at(b * size + i)], value = x.golden[at(s * size + i)];
           const double bound = std::max(x.bound[at(b * size + i)], x.bound[at(s * size + i)]);
           fitting += near(got, value, bound) ? 1 : 0;
         }
-        return static_cast<double>(fitting) >= kEnough * static_cast<double>(size);
+        return static_cast<double>(fitting * step) >= kEnough * static_cast<double>(size);
       };
       std::int64_t found = -1;
-      for (std::int64_t step = 0; step < blocks && found < 0; ++step)
-        if (const std::int64_t s = (b + step) % blocks; holds(s)) found = s;
+      for (std::int64_t further = 0; further < blocks && found < 0; ++further)
+        if (const std::int64_t s = (b + further) % blocks; holds(s)) found = s;
       if (found < 0) return;
       source.push_back(found);
     }
@@ -151,10 +155,10 @@ class Explainer {
           return from >= 0 && from < count() ? x.golden[at(from)] : std::nan("");
         };
         // A few decide whether to look at all.
-        const std::size_t few = std::min<std::size_t>(x_wrong.size(), 16), stride = x_wrong.size() / few;
+        const std::size_t few = std::min<std::size_t>(x.wrong.size(), 16), stride = x.wrong.size() / few;
         std::size_t fitting = 0;
         for (std::size_t k = 0; k < few; ++k) {
-          const std::int64_t i = x_wrong[k * stride];
+          const std::int64_t i = x.wrong[k * stride];
           fitting += !std::isnan(moved(i)) && fits(i, moved(i)) ? 1 : 0;
         }
         if (fitting * 4 < few * 3) continue;
@@ -167,14 +171,14 @@ class Explainer {
 
   void consider_values() {
     consider(Class::nan_spread, "NaN or infinity where the result is finite",
-             std::ranges::count_if(x_wrong, [&](auto i) {
+             std::ranges::count_if(x.wrong, [&](auto i) {
                return !std::isfinite(x.got[at(i)]) && std::isfinite(x.golden[at(i)]);
              }));
     if (!info(x.dtype).floating) return;
     for (const int bits : {11, 8, 4, 3}) {
       if (bits >= check::format_of(x.dtype).precision) continue;
       consider(Class::coarse_rounding, fmt::format("rounded to {} significant bits", bits),
-               std::ranges::count_if(x_wrong, [&](auto i) {
+               std::ranges::count_if(x.wrong, [&](auto i) {
                  const double got = x.got[at(i)], golden = x.golden[at(i)];
                  if (!std::isfinite(got) || got == 0 || !std::isfinite(golden)) return false;
                  const double step = std::ldexp(1, std::ilogb(got) - (bits - 1));
@@ -187,7 +191,7 @@ class Explainer {
   /// Errors of both signs, small beside the results: the values are right, their precision is not.
   void consider_noise() {
     double squares = 0, errors = 0, sum = 0;
-    for (const std::int64_t i : x_wrong) {
+    for (const std::int64_t i : x.wrong) {
       const double got = x.got[at(i)], golden = x.golden[at(i)];
       if (!std::isfinite(got) || !std::isfinite(golden)) return;
       errors += (got - golden) * (got - golden);
@@ -211,7 +215,7 @@ class Explainer {
       if (last == 0 || last == columns) continue;
       consider(Class::tail,
                fmt::format("only columns from {} on, beyond the last multiple of {}", last, vector),
-               std::ranges::count_if(x_wrong, [&](auto i) { return i % columns >= last; }));
+               std::ranges::count_if(x.wrong, [&](auto i) { return i % columns >= last; }));
       if (enough()) return;
     }
     for (const std::int64_t vector : kVectors) {
@@ -219,20 +223,19 @@ class Explainer {
       if (last == 0 || last == count()) continue;
       consider(Class::tail,
                fmt::format("only elements from {} on, beyond the last multiple of {}", last, vector),
-               std::ranges::count_if(x_wrong, [&](auto i) { return i >= last; }));
+               std::ranges::count_if(x.wrong, [&](auto i) { return i >= last; }));
       if (enough()) return;
     }
     if (x.shape.size() < 2 || columns < 3 || count() / columns < 3) return;
     const std::int64_t rows = x.shape[x.shape.size() - 2];
     consider(Class::boundary, "only the first or last rows and columns",
-             std::ranges::count_if(x_wrong, [&](auto i) {
+             std::ranges::count_if(x.wrong, [&](auto i) {
                const std::int64_t column = i % columns, row = i / columns % rows;
                return column == 0 || column == columns - 1 || row == 0 || row == rows - 1;
              }));
   }
 
   const Evidence& x;
-  std::vector<std::int64_t> x_wrong;
   Explanation x_best;
 };
 
@@ -266,16 +269,30 @@ Category category_of(Class each) {
   return Category::partitioning;
 }
 
-std::vector<std::int64_t> fits(const Evidence& evidence, std::span<const Hypothesis> hypotheses) {
-  const Explainer explainer(evidence);
-  std::vector<std::int64_t> counts;
-  for (const Hypothesis& each : hypotheses)
-    counts.push_back(
-        explainer.fits([&](std::int64_t i) { return each.values[static_cast<std::size_t>(i)]; }));
-  return counts;
+std::vector<std::int64_t> find_wrong(const Evidence& evidence, std::int64_t most) {
+  const auto for_each_wrong = [&](const auto& visit) {
+    for (std::size_t i = 0; i < evidence.got.size(); ++i)
+      if (!near(evidence.got[i], evidence.golden[i], evidence.bound[i])) visit(static_cast<std::int64_t>(i));
+  };
+  std::int64_t count = 0;
+  for_each_wrong([&](std::int64_t) { ++count; });
+  // Multiples of the golden ratio, modulo 1, fall everywhere alike; a fixed step might meet the same columns only.
+  constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;
+  const std::uint64_t chosen = ~std::uint64_t{0} / static_cast<std::uint64_t>(std::max<std::int64_t>(1, (count + most - 1) / most));
+  std::vector<std::int64_t> some;
+  std::uint64_t place = 0;
+  for_each_wrong([&](std::int64_t i) {
+    if (place <= chosen) some.push_back(i);
+    place += kGoldenRatio;
+  });
+  return some;
 }
 
-std::int64_t wrong_elements(const Evidence& evidence) { return Explainer(evidence).wrong(); }
+std::vector<std::int64_t> fits(const Evidence& evidence, std::span<const Hypothesis> hypotheses) {
+  std::vector<std::int64_t> counts;
+  for (const Hypothesis& each : hypotheses) counts.push_back(Explainer(evidence).fits(each));
+  return counts;
+}
 
 Explanation explain(const Evidence& evidence, std::span<const Hypothesis> hypotheses) {
   return Explainer(evidence).explain(hypotheses);

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <optional>
 
 #include "harness/check/number.h"
 #include "harness/diagnosis/diagnosis.h"
+#include "reference/indexing.h"
 
 namespace pkb::judge {
 namespace {
@@ -16,16 +18,9 @@ namespace {
 using diagnosis::Class;
 using diagnosis::Hypothesis;
 
-constexpr std::int64_t kMostElements = std::int64_t{1}
-                                       << 26;  // of one output on all ranks, held many times over
+constexpr std::int64_t kMostWrong = std::int64_t{1} << 20;  // of one output, a sample where there are more
+constexpr auto kPatience = std::chrono::seconds(60);       // for runs of the spoilt reference
 constexpr double kNearlyAll = 0.9;
-
-/// What outputs would be on this rank.
-struct Suspicion {
-  Class what;
-  std::string sentence;
-  ref::Tensors outputs;
-};
 
 std::string listed(const std::vector<int>& ranks) {
   std::string text = fmt::format("rank{}", ranks.size() == 1 ? "" : "s");
@@ -80,19 +75,27 @@ class TrialExplanation {
   }
 
   void explain(const ref::Tensors& inputs, const ref::Tensors& previous) {
+    std::vector<Case> cases;
     for (const problem::Check& check : x_oracle.instance().checks) {
       const bool comparable =
           check.kind == problem::Check::Kind::exact || check.kind == problem::Check::Kind::floating;
-      if (!comparable || !any(found(check.output) != nullptr)) continue;
-      if (largest(static_cast<std::int64_t>(x_expected.baseline[check.output].numel())) * x_ranks >
-          kMostElements)
-        continue;
-      if (x_suspicions.empty()) suspect(inputs, previous);
-      explain(check);
+      if (comparable && any(found(check.output) != nullptr)) cases.push_back(case_of(check));
     }
+    if (cases.empty()) return;
+    suspect(inputs, previous, cases);
+    for (Case& each : cases) explain(each);
   }
 
  private:
+  /// One output that is wrong on some rank, as it is on this one.
+  struct Case {
+    std::string output;
+    std::vector<double> got, golden, bound;
+    diagnosis::Evidence evidence;
+    std::vector<std::int64_t> wrong;
+    std::vector<Hypothesis> hypotheses = {};
+  };
+
   Diagnosis* found(const std::string& output) {
     const auto each = std::ranges::find_if(
         x_result.diagnoses, [&](const Diagnosis& d) { return d.output == output && d.wrong > 0; });
@@ -104,47 +107,65 @@ class TrialExplanation {
     return mine;
   }
 
-  void suspect(const ref::Tensors& inputs, const ref::Tensors& previous) {
-    if (previous.size() > 0)
-      x_suspicions.push_back({Class::stale, "the values of the trial before", previous});
+  Case case_of(const problem::Check& check) const {
+    const ref::Tensor& baseline = x_expected.baseline[check.output];
+    const std::vector<std::byte>& bytes = x_now.at(check.output);
+    Case made{.output = check.output, .got = {}, .golden = golden_of(check), .bound = {}, .evidence = {}, .wrong = {}};
+    made.bound = bound_of(check, made.golden);
+    made.got.resize(made.golden.size());
+    for (std::size_t i = 0; i < made.got.size(); ++i)
+      made.got[i] = check::number_at(baseline.dtype(), bytes.data(), static_cast<std::int64_t>(i));
+    made.evidence = {.dtype = baseline.dtype(),
+                     .shape = baseline.shape(),
+                     .got = made.got,
+                     .golden = made.golden,
+                     .bound = made.bound,
+                     .bytes = bytes,
+                     .poison = poison_for(baseline.dtype()),
+                     .ranks = x_ranks};
+    made.wrong = diagnosis::find_wrong(made.evidence, kMostWrong);
+    made.evidence.wrong = made.wrong;
+    return made;
+  }
+
+  void suspect(const ref::Tensors& inputs, const ref::Tensors& previous, std::vector<Case>& cases) {
+    const auto add = [&](Class what, const std::string& sentence, const ref::Tensors& outputs) {
+      for (Case& each : cases)
+        each.hypotheses.push_back({what, sentence, values_at(outputs[each.output], each.wrong)});
+    };
+    if (previous.size() > 0) add(Class::stale, "the values of the trial before", previous);
+    const auto start = std::chrono::steady_clock::now();
     const int collectives = x_oracle.sabotaged(inputs, {}).record.collectives;
     for (const ref::Sabotage& fault : faults(x_ranks, collectives)) {
-      Oracle::Sabotaged spoilt = x_oracle.sabotaged(inputs, fault);
+      if (any(std::chrono::steady_clock::now() - start > kPatience)) return;
+      const Oracle::Sabotaged spoilt = x_oracle.sabotaged(inputs, fault);
       if (!spoilt.record.acted) continue;
       const auto [what, sentence] = meaning(fault);
-      x_suspicions.push_back({what, sentence, std::move(spoilt.outputs)});
+      add(what, sentence, spoilt.outputs);
     }
   }
 
-  void explain(const problem::Check& check) {
-    const std::vector<double> golden = golden_of(check), bound = bound_of(check, golden);
-    const ref::Tensor& baseline = x_expected.baseline[check.output];
-    const std::vector<std::byte>& bytes = x_now.at(check.output);
-    std::vector<double> got(golden.size());
-    for (std::size_t i = 0; i < got.size(); ++i)
-      got[i] = check::number_at(baseline.dtype(), bytes.data(), static_cast<std::int64_t>(i));
-    const diagnosis::Evidence evidence{.dtype = baseline.dtype(),
-                                       .shape = baseline.shape(),
-                                       .got = got,
-                                       .golden = golden,
-                                       .bound = bound,
-                                       .bytes = bytes,
-                                       .poison = poison_for(baseline.dtype()),
-                                       .ranks = x_ranks};
-    std::vector<Hypothesis> hypotheses = hypotheses_for(check.output, golden);
-    if (const auto one = common(evidence, hypotheses)) {
-      std::swap(hypotheses[*one], hypotheses.front());
-      hypotheses.resize(1);
+  void explain(Case& broken) {
+    suspect_other_ranks(broken);
+    if (const auto one = common(broken)) {
+      std::swap(broken.hypotheses[*one], broken.hypotheses.front());
+      broken.hypotheses.resize(1);
     }
-    Diagnosis* const mine = found(check.output);
+    Diagnosis* const mine = found(broken.output);
     if (mine != nullptr) {
-      const diagnosis::Explanation why = diagnosis::explain(evidence, hypotheses);
+      const diagnosis::Explanation why = diagnosis::explain(broken.evidence, broken.hypotheses);
       mine->what = name_of(why.what);
       mine->category = name_of(category_of(why.what));
       mine->explanation = why.sentence;
-      mine->explained = why.explained;
+      mine->explained = of_all(why.explained, broken, mine->wrong);
     }
-    compare_ranks(mine, got, golden);
+    compare_ranks(mine, broken.got, broken.golden);
+  }
+
+  /// What a count among the sampled elements is among all that are wrong.
+  static std::int64_t of_all(std::int64_t explained, const Case& broken, std::int64_t wrong) {
+    if (broken.wrong.empty()) return 0;
+    return std::llround(static_cast<double>(explained) / static_cast<double>(broken.wrong.size()) * static_cast<double>(wrong));
   }
 
   std::vector<double> golden_of(const problem::Check& check) const {
@@ -162,31 +183,43 @@ class TrialExplanation {
     return bound;
   }
 
-  std::vector<Hypothesis> hypotheses_for(const std::string& output, const std::vector<double>& golden) const {
-    std::vector<Hypothesis> all;
-    for (const Suspicion& each : x_suspicions) {
-      std::vector<double> values = each.outputs[output].values();
-      values.resize(golden.size(), std::nan(""));
-      all.push_back({each.what, each.sentence, std::move(values)});
+  /// Row-major elements, NaN beyond the last one.
+  static std::vector<double> values_at(const ref::Tensor& tensor, std::span<const std::int64_t> indices) {
+    const auto known = std::ranges::lower_bound(indices, tensor.numel()) - indices.begin();
+    std::vector<double> values;
+    if (known > 0) {
+      ref::Tensor index = ref::Tensor::empty({known}, DType::i64, tensor.place());
+      index.copy_from(std::as_bytes(indices.first(static_cast<std::size_t>(known))));
+      values = ref::index_select(tensor.reshape({-1}), 0, index).values();
     }
-    const auto size = static_cast<std::int64_t>(golden.size());
-    if (largest(size) != -largest(-size)) return all;
-    std::vector<double> theirs(golden.size() * static_cast<std::size_t>(x_ranks));
-    MPI_Allgather(golden.data(), static_cast<int>(size), MPI_DOUBLE, theirs.data(), static_cast<int>(size),
-                  MPI_DOUBLE, x_comm);
-    for (int rank = 0; rank < x_ranks; ++rank) {
-      const auto begin = theirs.begin() + rank * size;
-      all.push_back(
-          {Class::other_rank, fmt::format("what rank {} should have", rank), {begin, begin + size}});
+    values.resize(indices.size(), std::nan(""));
+    return values;
+  }
+
+  void suspect_other_ranks(Case& broken) const {
+    const auto size = static_cast<std::int64_t>(broken.golden.size());
+    if (largest(size) != -largest(-size)) return;
+    for (int asking = 0; asking < x_ranks; ++asking) {
+      std::vector<std::int64_t> indices = broken.wrong;
+      auto count = static_cast<int>(indices.size());  // about kMostWrong at most
+      MPI_Bcast(&count, 1, MPI_INT, asking, x_comm);
+      indices.resize(static_cast<std::size_t>(count));
+      MPI_Bcast(indices.data(), count, MPI_INT64_T, asking, x_comm);
+      std::vector<double> mine, all(asking == x_rank ? indices.size() * static_cast<std::size_t>(x_ranks) : 0);
+      for (const std::int64_t each : indices) mine.push_back(broken.golden[static_cast<std::size_t>(each)]);
+      MPI_Gather(mine.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, asking, x_comm);
+      for (int rank = 0; rank < x_ranks && asking == x_rank; ++rank) {
+        const auto begin = all.begin() + std::int64_t{rank} * count;
+        broken.hypotheses.push_back(
+            {Class::other_rank, fmt::format("what rank {} should have", rank), {begin, begin + count}});
+      }
     }
-    return all;
   }
 
   /// The hypothesis that explains the ranks together, if one does: each alone might find another.
-  std::optional<std::size_t> common(const diagnosis::Evidence& evidence,
-                                    const std::vector<Hypothesis>& hypotheses) const {
-    std::vector<std::int64_t> counts = fits(evidence, hypotheses);
-    counts.push_back(wrong_elements(evidence));
+  std::optional<std::size_t> common(const Case& broken) const {
+    std::vector<std::int64_t> counts = diagnosis::fits(broken.evidence, broken.hypotheses);
+    counts.push_back(static_cast<std::int64_t>(broken.wrong.size()));
     MPI_Allreduce(MPI_IN_PLACE, counts.data(), static_cast<int>(counts.size()), MPI_INT64_T, MPI_SUM, x_comm);
     const auto wrong = static_cast<double>(counts.back());
     counts.pop_back();
@@ -222,7 +255,6 @@ class TrialExplanation {
   TrialResult& x_result;
   MPI_Comm x_comm;
   int x_rank = 0, x_ranks = 1;
-  std::vector<Suspicion> x_suspicions;
 };
 
 }  // namespace
