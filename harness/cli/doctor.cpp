@@ -43,7 +43,8 @@ Finding compiler() {
 Finding sandbox() {
   const std::string fault = sandbox::fault();
   return {"sandbox", fault.empty(), true,
-          fault.empty() ? "bubblewrap starts programs in namespaces of their own"
+          fault.empty() ? "bubblewrap starts programs in namespaces of their own; their memory is limited by process "
+                          "(rlimit), not by a control group"
                         : fault + "; or use --sandbox none at your own risk"};
 }
 
