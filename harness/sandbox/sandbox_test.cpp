@@ -60,5 +60,15 @@ TEST(Sandbox, ATemporaryFolderIsAsLargeAsTold) {
                 testing::EndsWith("\n1048576\n"));
 }
 
+TEST(Sandbox, CompilersStartProgramsButMakeNoNamespaces) {
+  if (const std::string why = fault(); !why.empty()) GTEST_SKIP() << why;
+  const FileDescriptor filter = filter_for_compilers();
+  std::vector<std::string> line = walls(find_means(find_bwrap()), {.system = System::compilers});
+  line.insert(line.end(), {"--seccomp", "3", "--chdir", "/", "--", "/bin/sh", "-c",
+                           "unshare --user true 2>&1 | grep -o 'not permitted'; echo $(echo started)"});
+  EXPECT_EQ(process::run_limited(line, {"PATH=/usr/bin:/bin"}, "/", {}, {filter.get()}).text,
+            "not permitted\nstarted\n");
+}
+
 }  // namespace
 }  // namespace pkb::sandbox
