@@ -58,7 +58,8 @@ TEST(Offsets, OfRandomNumbers) {
   random_fill(t, {.kind = Distribution::Kind::bits}, {.seed = 42});
   // Sixteen bytes of a block: the words in order, each from its lowest byte.
   const std::int64_t block = kFar / 16, within = kFar % 16;
-  const std::uint32_t word = philox4x32({{static_cast<std::uint32_t>(block), 0, 0, 0}}, 42, 0).word[within / 4];
+  const std::uint32_t word =
+      philox4x32({{static_cast<std::uint32_t>(block), 0, 0, 0}}, 42, 0).word[within / 4];
   EXPECT_EQ(at(t, kFar), word >> (8 * (within % 4)) & 0xff);
 }
 

@@ -53,8 +53,8 @@ struct Evidence {
   std::span<const double> got, golden, bound;  ///< bound: the error allowed per element
   std::span<const std::byte> bytes;            ///< of `got`
   std::byte poison{};
-  int ranks = 1;                               ///< how many blocks outputs are made of
-  std::span<const std::int64_t> wrong = {};    ///< what `find_wrong` says
+  int ranks = 1;                             ///< how many blocks outputs are made of
+  std::span<const std::int64_t> wrong = {};  ///< what `find_wrong` says
 };
 
 /// Indices of the elements beyond their bound, ascending: all of them, or about `most` spread evenly.

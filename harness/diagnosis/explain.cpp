@@ -102,8 +102,7 @@ class Explainer {
 
   /// The first of those that explain most.
   void consider(Class what, const std::string& sentence, std::int64_t explained) {
-    if (explained > x_best.explained)
-      x_best = {.what = what, .sentence = sentence, .explained = explained};
+    if (explained > x_best.explained) x_best = {.what = what, .sentence = sentence, .explained = explained};
   }
 
   /// Blocks of the leading dimension, one for each rank: which block lies where?
@@ -276,9 +275,11 @@ std::vector<std::int64_t> find_wrong(const Evidence& evidence, std::int64_t most
   };
   std::int64_t count = 0;
   for_each_wrong([&](std::int64_t) { ++count; });
-  // Multiples of the golden ratio, modulo 1, fall everywhere alike; a fixed step might meet the same columns only.
+  // Multiples of the golden ratio, modulo 1, fall everywhere alike; a fixed step might meet the same columns
+  // only.
   constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;
-  const std::uint64_t chosen = ~std::uint64_t{0} / static_cast<std::uint64_t>(std::max<std::int64_t>(1, (count + most - 1) / most));
+  const std::uint64_t chosen =
+      ~std::uint64_t{0} / static_cast<std::uint64_t>(std::max<std::int64_t>(1, (count + most - 1) / most));
   std::vector<std::int64_t> some;
   std::uint64_t place = 0;
   for_each_wrong([&](std::int64_t i) {

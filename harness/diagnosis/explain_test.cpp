@@ -210,7 +210,9 @@ const Broken kBroken[] = {
     {"Garbage", [](const Sum&) { return garbage(); }, Class::unknown, "no known pattern"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Sums, Explains, testing::Combine(testing::Values(3, 4), testing::Values(1 << 20, 100), testing::ValuesIn(kBroken)),
+INSTANTIATE_TEST_SUITE_P(Sums, Explains,
+                         testing::Combine(testing::Values(3, 4), testing::Values(1 << 20, 100),
+                                          testing::ValuesIn(kBroken)),
                          [](const auto& test) {
                            return std::get<2>(test.param).name + std::to_string(std::get<0>(test.param)) +
                                   "OfAtMost" + std::to_string(std::get<1>(test.param));

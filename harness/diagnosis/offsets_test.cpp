@@ -56,11 +56,13 @@ TEST_P(Offsets, OfTheOneWrongElement) {
   EXPECT_EQ(result.count, kCount);
   EXPECT_EQ(result.mismatches, 1);
   EXPECT_EQ(result.first, kFar);
-  EXPECT_THAT(result.text, testing::StartsWith("C: 1 of 2147483654 elements differ, first [1, 1073741825]: got 1, golden 0"));
+  EXPECT_THAT(result.text, testing::StartsWith(
+                               "C: 1 of 2147483654 elements differ, first [1, 1073741825]: got 1, golden 0"));
   EXPECT_EQ(check::first_change(baseline.all(), got.all(), DType::e4m3), kFar);
 }
 
-INSTANTIATE_TEST_SUITE_P(Checks, Offsets, testing::Values(problem::Check::Kind::exact, problem::Check::Kind::floating));
+INSTANTIATE_TEST_SUITE_P(Checks, Offsets,
+                         testing::Values(problem::Check::Kind::exact, problem::Check::Kind::floating));
 
 TEST(Offsets, OfWhatIsExplained) {
   const Sparse<std::byte> bytes;

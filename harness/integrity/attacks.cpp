@@ -36,7 +36,8 @@ constexpr Attack kAttacks[] = {
     {"sends_descriptors", "disqualified", "spoke to the judge on its own in run"},
     {"writes_to_all_descriptors", "disqualified", "spoke to the judge on its own in run"},
     {"closes_the_socket", "crash", "in run"},
-    // What a worker may see and do: all that is denied does not happen, and what is left of the candidate is right.
+    // What a worker may see and do: all that is denied does not happen, and what is left of the candidate is
+    // right.
     {"reads_processes", "correct"},
     {"touches_processes", "correct"},
     {"opens_segments", "correct"},

@@ -13,7 +13,7 @@ struct Attack {
   const char* verdict;    ///< a regular expression
   const char* text = "";  ///< one that some diagnosis contains
   int ranks = 2;
-  bool slow = false;      ///< waits for the deadline of a setup, which no option makes short
+  bool slow = false;  ///< waits for the deadline of a setup, which no option makes short
 };
 inline void PrintTo(const Attack& attack, std::ostream* to) { *to << attack.name; }
 inline std::string name_of(const Attack& attack) {

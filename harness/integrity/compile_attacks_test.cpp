@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources that attack the compiler's side: each ends in an error of its own or at a limit, soon and in few words.
+// Sources that attack the compiler's side: each ends in an error of its own or at a limit, soon and in few
+// words.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -56,7 +57,8 @@ class CompilerMeetsSource : public CompilerMeets, public testing::WithParamInter
 
 TEST_P(CompilerMeetsSource, AndSaysSo) {
   ::setenv("PKB_TEST_KEY", "SECRET", 1);
-  const candidate::CompileResult result = compile(fs::path(PKB_ATTACKS) / (GetParam().name + std::string(".cu")));
+  const candidate::CompileResult result =
+      compile(fs::path(PKB_ATTACKS) / (GetParam().name + std::string(".cu")));
   EXPECT_FALSE(result.ok);
   EXPECT_THAT(result.limit + result.text, ContainsRegex(GetParam().text));
   EXPECT_LT(result.text.size(), 34u << 10);
@@ -66,20 +68,25 @@ TEST_P(CompilerMeetsSource, AndSaysSo) {
 
 INSTANTIATE_TEST_SUITE_P(
     Sources, CompilerMeetsSource,
-    testing::Values(Source{"incbin", "stopped after 4 s|No such file or directory|file not found"}, Source{"environment", "the end"},
-                    Source{"endless_file", "stopped after 4 s|error|needed more than"}, Source{"plugin", "the end"},
-                    Source{"templates", "stopped after 4 s|needed more than 1024 MiB|instantiation"},
-                    Source{"macros", "stopped after 4 s|needed more than 1024 MiB"},
-                    Source{"constants", "stopped after 4 s|constant|needed more than 1024 MiB"},
-                    Source{"array", "stopped after 4 s|wrote a file of more than 16 MiB|needed more than 1024 MiB"},
-                    Source{"assembler", "stopped after 4 s|wrote a file of more than 16 MiB|needed more than 1024 MiB|too large"},
-                    Source{"errors", "stopped after 4 s|bytes left out|the end"}),
+    testing::Values(
+        Source{"incbin", "stopped after 4 s|No such file or directory|file not found"},
+        Source{"environment", "the end"}, Source{"endless_file", "stopped after 4 s|error|needed more than"},
+        Source{"plugin", "the end"},
+        Source{"templates", "stopped after 4 s|needed more than 1024 MiB|instantiation"},
+        Source{"macros", "stopped after 4 s|needed more than 1024 MiB"},
+        Source{"constants", "stopped after 4 s|constant|needed more than 1024 MiB"},
+        Source{"array", "stopped after 4 s|wrote a file of more than 16 MiB|needed more than 1024 MiB"},
+        Source{"assembler",
+               "stopped after 4 s|wrote a file of more than 16 MiB|needed more than 1024 MiB|too large"},
+        Source{"errors", "stopped after 4 s|bytes left out|the end"}),
     [](const auto& test) { return test.param.name; });
 
 TEST_F(CompilerMeets, NothingOfTheProductButItsHeaders) {
-  for (const char* file : {"/harness/judge/session.h", "/problems/001_allreduce/reference.cpp", "/reference/tensor.h"})
+  for (const char* file :
+       {"/harness/judge/session.h", "/problems/001_allreduce/reference.cpp", "/reference/tensor.h"})
     for (const std::string& path : {std::string(PKB_SOURCE) + file, "../../../.." + std::string(file)})
-      EXPECT_THAT(compile(write("#include \"" + path + "\"\n")).text, HasSubstr("No such file or directory")) << path;
+      EXPECT_THAT(compile(write("#include \"" + path + "\"\n")).text, HasSubstr("No such file or directory"))
+          << path;
 }
 
 // What lies beside a candidate has no part in it (a compiler, headers, settings of debuggers and loaders).

@@ -64,7 +64,8 @@ TEST_P(KilledAfter, AnEvaluationLeavesNothingThatTheNextDoesNotRemove) {
   expect_next_is_unharmed(machine);
 }
 
-/// The last process that an evaluation has started by then: a compiler, mpirun, a judge, a sandbox or a worker.
+/// The last process that an evaluation has started by then: a compiler, mpirun, a judge, a sandbox or a
+/// worker.
 TEST_P(KilledAfter, AnyProcessOfAnEvaluationEndsItInOrder) {
   const Machine machine;
   const TestFolder out;
@@ -103,12 +104,14 @@ TEST_P(InARow, TwentyFiveEvaluationsLeaveNothing) {
   const auto shared_objects = std::distance(std::filesystem::directory_iterator("/dev/shm"), {});
   const long before = shared_kilobytes();
   const Descriptors open;
-  for (int i = 0; i < 25; ++i) ASSERT_EQ(evaluate(good_candidate(), {.trials = 1}, machine).verdict, "correct");
+  for (int i = 0; i < 25; ++i)
+    ASSERT_EQ(evaluate(good_candidate(), {.trials = 1}, machine).verdict, "correct");
   EXPECT_THAT(machine.leftovers(), IsEmpty());
   EXPECT_LE(std::distance(std::filesystem::directory_iterator("/dev/shm"), {}), shared_objects);
   EXPECT_LT(shared_kilobytes() - before, 64 << 10);
   EXPECT_EQ(Descriptors().ours, open.ours);
-  EXPECT_LT(Descriptors().of_all - open.of_all, 25 * 20) << "others open some too, but not twenty for each of ours";
+  EXPECT_LT(Descriptors().of_all - open.of_all, 25 * 20)
+      << "others open some too, but not twenty for each of ours";
 }
 
 INSTANTIATE_TEST_SUITE_P(Round, InARow, testing::Range(0, 8));

@@ -34,11 +34,11 @@ cli::Command command(const std::filesystem::path& source, const Settings& settin
       .words = {PKB_EXECUTABLE, "eval", "1", source, "--device", settings.device, "--ranks",
                 std::to_string(settings.ranks), "--trials", std::to_string(settings.trials), "--seed", "7",
                 "--timeout", std::to_string(settings.timeout), "--sandbox", settings.sandbox, "--out", out},
-      .environment = {{"XDG_CACHE_HOME", PKB_TEST_CACHE},
-                      {"TMPDIR", machine.temporary()},
-                      {"PKB_TEST_KEY", "SECRET"}}};
+      .environment = {
+          {"XDG_CACHE_HOME", PKB_TEST_CACHE}, {"TMPDIR", machine.temporary()}, {"PKB_TEST_KEY", "SECRET"}}};
   if (settings.choice >= 0)
-    command.words.insert(command.words.begin(), {"prlimit", "--msgqueue=" + std::to_string(settings.choice) + ":"});
+    command.words.insert(command.words.begin(),
+                         {"prlimit", "--msgqueue=" + std::to_string(settings.choice) + ":"});
   return command;
 }
 
@@ -77,18 +77,23 @@ std::filesystem::path join_all(const std::vector<std::string>& names, const cli:
   for (std::size_t i = 0; i < names.size(); ++i) {
     std::string body;
     std::istringstream lines(trick(names[i]));
-    for (std::string line; std::getline(lines, line);) (line.starts_with("#include") ? includes : body) += line + "\n";
+    for (std::string line; std::getline(lines, line);)
+      (line.starts_with("#include") ? includes : body) += line + "\n";
     spaces += "namespace " + names[i] + " {\n" + body + "}\n";
     for (Function& each : functions)
       if (body.find("void " + each.name + "(pkb::Context&") != std::string::npos)
-        each.cases += "    case " + std::to_string(i) + ": return " + names[i] + "::" + each.name + "(" + each.arguments + ");\n";
+        each.cases += "    case " + std::to_string(i) + ": return " + names[i] + "::" + each.name + "(" +
+                      each.arguments + ");\n";
   }
   const std::filesystem::path file = folder.path() / "all.cu";
   std::ofstream out(file);
-  out << read(kHere / "honest.cuh") << "#include <sys/resource.h>\n" << includes << spaces
-      << "static rlim_t choice() {\n  rlimit limit{};\n  getrlimit(RLIMIT_MSGQUEUE, &limit);\n  return limit.rlim_cur;\n}\n";
+  out << read(kHere / "honest.cuh") << "#include <sys/resource.h>\n"
+      << includes << spaces
+      << "static rlim_t choice() {\n  rlimit limit{};\n  getrlimit(RLIMIT_MSGQUEUE, &limit);\n  return "
+         "limit.rlim_cur;\n}\n";
   for (const Function& each : functions)
-    out << "void " << each.name << "(" << each.parameters << ") {\n  switch (choice()) {\n" << each.cases << "  }\n}\n";
+    out << "void " << each.name << "(" << each.parameters << ") {\n  switch (choice()) {\n"
+        << each.cases << "  }\n}\n";
   return file;
 }
 

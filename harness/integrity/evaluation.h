@@ -48,9 +48,10 @@ std::string trick(const std::string& name);
 /// That candidate in `folder`, the honest part that all have before it.
 std::filesystem::path join(const std::string& name, const cli::TestFolder& folder);
 
-/// Several candidates of this room in one source, since compiling costs more than evaluating. `Settings::choice` is
-/// the index of the one that acts. Nothing of ours reaches a candidate but its tensors and the limits of processes, so
-/// one of these says which: the limit of message queues, of which there are none.
+/// Several candidates of this room in one source, since compiling costs more than evaluating.
+/// `Settings::choice` is the index of the one that acts. Nothing of ours reaches a candidate but its tensors
+/// and the limits of processes, so one of these says which: the limit of message queues, of which there are
+/// none.
 std::filesystem::path join_all(const std::vector<std::string>& names, const cli::TestFolder& folder);
 
 /// A solution that is right.

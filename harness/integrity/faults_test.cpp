@@ -34,10 +34,12 @@ TEST(AFullDisk, CostsTheFileButNotTheVerdict) {
   const Machine machine;
   const TestFolder out;
   cli::Command full = command(good_candidate(), {.trials = 1}, machine, out.path());
-  const std::vector<std::string> around = {"bwrap", "--dev-bind", "/", "/", "--size", "4096", "--tmpfs", out.path()};
+  const std::vector<std::string> around = {"bwrap",  "--dev-bind", "/",       "/",
+                                           "--size", "4096",       "--tmpfs", out.path()};
   full.words.insert(full.words.begin(), around.begin(), around.end());
   const cli::Finished done = cli::run(full);
-  if (done.errors.find("user namespaces") != std::string::npos) GTEST_SKIP() << "no sandbox in a sandbox here";
+  if (done.errors.find("user namespaces") != std::string::npos)
+    GTEST_SKIP() << "no sandbox in a sandbox here";
   EXPECT_EQ(done.exit, 3);
   EXPECT_THAT(done.output, HasSubstr("correct: 1 trials on 2 ranks"));
   EXPECT_THAT(done.errors, HasSubstr("cannot be written: No space left on device"));

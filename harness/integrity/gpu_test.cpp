@@ -34,7 +34,8 @@ TEST_P(OnAGpu, TheAttackMeetsTheSame) {
   const Machine machine;
   const auto source = join(GetParam().name, folder);
   const Evaluated hostile = evaluate(source, {.ranks = GetParam().ranks, .device = "shared"}, machine);
-  EXPECT_THAT(hostile.verdict, MatchesRegex(expected(GetParam()))) << hostile.diagnoses << hostile.worker_output;
+  EXPECT_THAT(hostile.verdict, MatchesRegex(expected(GetParam())))
+      << hostile.diagnoses << hostile.worker_output;
   EXPECT_THAT(hostile.worker_output, Not(HasSubstr("REACHED")));
   EXPECT_THAT(machine.leftovers(), IsEmpty());
   EXPECT_EQ(evaluate(good_candidate(), {.trials = 1, .device = "shared"}, machine).verdict, "correct");
@@ -45,7 +46,8 @@ INSTANTIATE_TEST_SUITE_P(Candidates, OnAGpu, testing::ValuesIn(attacks().begin()
 
 // An error that sticks to a CUDA context ends with the worker that had it.
 INSTANTIATE_TEST_SUITE_P(StickyErrors, OnAGpu,
-                         testing::Values(Attack{"touches_no_memory_of_its_own", "crash"}, Attack{"traps", "crash"}),
+                         testing::Values(Attack{"touches_no_memory_of_its_own", "crash"},
+                                         Attack{"traps", "crash"}),
                          [](const auto& test) { return name_of(test.param); });
 
 }  // namespace

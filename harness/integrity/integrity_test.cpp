@@ -28,7 +28,8 @@ using testing::Not;
 std::vector<std::string> callable() {
   std::vector<std::string> names;
   for (const Attack& each : attacks())
-    if (std::ranges::find(names, each.name) == names.end() && trick(each.name).find("[[gnu::") == std::string::npos)
+    if (std::ranges::find(names, each.name) == names.end() &&
+        trick(each.name).find("[[gnu::") == std::string::npos)
       names.emplace_back(each.name);
   return names;
 }
@@ -72,7 +73,8 @@ class Secrets {
  public:
   Secrets() {
     std::filesystem::create_directory(x_folder);
-    for (const char* name : {"key", "result.json", "candidate.cu", "prompt.md"}) std::ofstream(x_folder / name) << "x";
+    for (const char* name : {"key", "result.json", "candidate.cu", "prompt.md"})
+      std::ofstream(x_folder / name) << "x";
   }
   ~Secrets() { std::filesystem::remove_all(x_folder); }
 
@@ -80,10 +82,12 @@ class Secrets {
   const std::filesystem::path x_folder = "/tmp/pkb-integrity-secrets";  // where the candidate looks
 };
 
-// The same candidates without a sandbox get through: what hides things is the sandbox, not a fault of the attack.
+// The same candidates without a sandbox get through: what hides things is the sandbox, not a fault of the
+// attack.
 Evaluated evaluated(int choice, const char* sandbox) {
   const TestFolder folder;
-  return evaluate(join_all({"reads_files", "connects"}, folder), {.trials = 1, .sandbox = sandbox, .choice = choice}, Machine());
+  return evaluate(join_all({"reads_files", "connects"}, folder),
+                  {.trials = 1, .sandbox = sandbox, .choice = choice}, Machine());
 }
 
 TEST(WithoutASandbox, FilesAreReached) {
@@ -103,7 +107,8 @@ class Listener {
     address.sin_family = AF_INET;
     address.sin_port = htons(47613);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (::bind(x_socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || ::listen(x_socket, 4) != 0)
+    if (::bind(x_socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+        ::listen(x_socket, 4) != 0)
       throw std::runtime_error("port 47613 is taken");
   }
   ~Listener() { ::close(x_socket); }

@@ -19,7 +19,7 @@ using diagnosis::Class;
 using diagnosis::Hypothesis;
 
 constexpr std::int64_t kMostWrong = std::int64_t{1} << 20;  // of one output, a sample where there are more
-constexpr auto kPatience = std::chrono::seconds(60);       // for runs of the spoilt reference
+constexpr auto kPatience = std::chrono::seconds(60);        // for runs of the spoilt reference
 constexpr double kNearlyAll = 0.9;
 
 std::string listed(const std::vector<int>& ranks) {
@@ -110,7 +110,12 @@ class TrialExplanation {
   Case case_of(const problem::Check& check) const {
     const ref::Tensor& baseline = x_expected.baseline[check.output];
     const std::vector<std::byte>& bytes = x_now.at(check.output);
-    Case made{.output = check.output, .got = {}, .golden = golden_of(check), .bound = {}, .evidence = {}, .wrong = {}};
+    Case made{.output = check.output,
+              .got = {},
+              .golden = golden_of(check),
+              .bound = {},
+              .evidence = {},
+              .wrong = {}};
     made.bound = bound_of(check, made.golden);
     made.got.resize(made.golden.size());
     for (std::size_t i = 0; i < made.got.size(); ++i)
@@ -165,7 +170,8 @@ class TrialExplanation {
   /// What a count among the sampled elements is among all that are wrong.
   static std::int64_t of_all(std::int64_t explained, const Case& broken, std::int64_t wrong) {
     if (broken.wrong.empty()) return 0;
-    return std::llround(static_cast<double>(explained) / static_cast<double>(broken.wrong.size()) * static_cast<double>(wrong));
+    return std::llround(static_cast<double>(explained) / static_cast<double>(broken.wrong.size()) *
+                        static_cast<double>(wrong));
   }
 
   std::vector<double> golden_of(const problem::Check& check) const {
@@ -205,7 +211,8 @@ class TrialExplanation {
       MPI_Bcast(&count, 1, MPI_INT, asking, x_comm);
       indices.resize(static_cast<std::size_t>(count));
       MPI_Bcast(indices.data(), count, MPI_INT64_T, asking, x_comm);
-      std::vector<double> mine, all(asking == x_rank ? indices.size() * static_cast<std::size_t>(x_ranks) : 0);
+      std::vector<double> mine,
+          all(asking == x_rank ? indices.size() * static_cast<std::size_t>(x_ranks) : 0);
       for (const std::int64_t each : indices) mine.push_back(broken.golden[static_cast<std::size_t>(each)]);
       MPI_Gather(mine.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, asking, x_comm);
       for (int rank = 0; rank < x_ranks && asking == x_rank; ++rank) {

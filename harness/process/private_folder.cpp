@@ -25,10 +25,12 @@ std::string host() {
   return name;
 }
 
-[[noreturn]] void fail(const fs::path& path) { throw std::system_error(errno, std::generic_category(), path.string()); }
+[[noreturn]] void fail(const fs::path& path) {
+  throw std::system_error(errno, std::generic_category(), path.string());
+}
 
-/// The lock file appears under its name when it is locked already, and says on which host: locks of a network file
-/// system may hold on one host only.
+/// The lock file appears under its name when it is locked already, and says on which host: locks of a network
+/// file system may hold on one host only.
 FileDescriptor lock(const fs::path& folder) {
   FileDescriptor file(::open((folder / kUnlocked).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   const std::string name = host();
@@ -40,9 +42,11 @@ FileDescriptor lock(const fs::path& folder) {
 }
 
 bool is_abandoned(const fs::path& folder) {
-  const FileDescriptor file(::open((folder / kOwner).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const FileDescriptor file(
+      ::open((folder / kOwner).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat facts {};
-  if (!file || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid()) return false;
+  if (!file || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid())
+    return false;
   char name[HOST_NAME_MAX + 1] = {};
   const ssize_t length = ::read(file.get(), name, sizeof name);
   return length > 0 && std::string(name, static_cast<std::size_t>(length)) == host() &&

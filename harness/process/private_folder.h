@@ -8,8 +8,9 @@
 
 namespace pkb::process {
 
-/// A new folder PARENT/PREFIXxxxxxx that only this user can read, removed with all it holds at the end. A killed
-/// process leaves its folder; the next one of the same user and host that makes one beside it removes it.
+/// A new folder PARENT/PREFIXxxxxxx that only this user can read, removed with all it holds at the end. A
+/// killed process leaves its folder; the next one of the same user and host that makes one beside it removes
+/// it.
 class PrivateFolder {
  public:
   /// @throws std::system_error

@@ -23,7 +23,8 @@ class PrivateFolders : public testing::Test {
   }
   ~PrivateFolders() override { fs::remove_all(x_parent); }
   std::size_t count() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(x_parent), fs::directory_iterator()));
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(x_parent), fs::directory_iterator()));
   }
   /// A process that makes a folder and is killed.
   void abandon() const {
@@ -59,8 +60,8 @@ TEST_F(PrivateFolders, OfKilledProcessesGoWithTheNext) {
 
 TEST_F(PrivateFolders, OfTheLivingAndOfOthersStay) {
   const PrivateFolder mine(x_parent, "pkb-");
-  fs::create_directory(x_parent / "pkb-abcdef");            // of something else that is named so
-  fs::create_directory(x_parent / "pkb-ghijkl");            // of another host
+  fs::create_directory(x_parent / "pkb-abcdef");  // of something else that is named so
+  fs::create_directory(x_parent / "pkb-ghijkl");  // of another host
   std::ofstream(x_parent / "pkb-ghijkl" / ".owner") << "elsewhere";
   abandon();
   fs::create_directory_symlink(x_parent / "pkb-abcdef", x_parent / "pkb-mnopqr");

@@ -100,9 +100,9 @@ std::string fault() {
 
 std::vector<std::string> walls(const Means& means, const View& view) {
   // Started by root, bubblewrap would leave all capabilities to the program.
-  Arguments line = {means.bwrap.string(), "--die-with-parent", "--new-session", "--unshare-pid",
-                    "--unshare-net",      "--unshare-ipc",     "--unshare-uts", "--unshare-cgroup-try",
-                    "--cap-drop",         "ALL"};
+  Arguments line = {
+      means.bwrap.string(), "--die-with-parent", "--new-session",        "--unshare-pid", "--unshare-net",
+      "--unshare-ipc",      "--unshare-uts",     "--unshare-cgroup-try", "--cap-drop",    "ALL"};
   if (means.user_namespace) line.emplace_back("--unshare-user");
   const auto show_files = [&](std::span<const char* const> paths) {
     for (const char* path : paths) add(line, {"--ro-bind-try", path, path});
@@ -136,8 +136,10 @@ std::vector<std::string> walls(const Means& means, const View& view) {
 FileDescriptor filter_for_compilers() {
   const std::string program = filter_program({.programs = true});
   FileDescriptor file = process::memory_file(program.size());
-  if (!file || ::pwrite(file.get(), program.data(), program.size(), 0) != static_cast<ssize_t>(program.size()))
-    throw EnvironmentError({.where = "sandbox", .fault = "no file can be made in memory", .remedy = "free some"});
+  if (!file ||
+      ::pwrite(file.get(), program.data(), program.size(), 0) != static_cast<ssize_t>(program.size()))
+    throw EnvironmentError(
+        {.where = "sandbox", .fault = "no file can be made in memory", .remedy = "free some"});
   return file;
 }
 

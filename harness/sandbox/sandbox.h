@@ -42,14 +42,14 @@ enum class System : std::uint8_t {
 /// What the program inside may see and keep.
 struct View {
   System system = System::libraries;
-  std::uint64_t tmp_bytes = 1 << 20;    ///< of /tmp, which is private and vanishes
+  std::uint64_t tmp_bytes = 1 << 20;     ///< of /tmp, which is private and vanishes
   std::uint64_t shared_bytes = 1 << 20;  ///< of /dev/shm, the same
-  std::vector<std::string> shown = {};  ///< options of bubblewrap that show more of the file system
+  std::vector<std::string> shown = {};   ///< options of bubblewrap that show more of the file system
 };
 
-/// A command line of bubblewrap, to be followed by "--" and the program: no network, no other process visible,
-/// no capability, `view` and nothing else of the file system, of which only /tmp, /dev/shm and what `view` binds
-/// writable can be written. It ends with the process that starts it.
+/// A command line of bubblewrap, to be followed by "--" and the program: no network, no other process
+/// visible, no capability, `view` and nothing else of the file system, of which only /tmp, /dev/shm and what
+/// `view` binds writable can be written. It ends with the process that starts it.
 std::vector<std::string> walls(const Means& means, const View& view);
 
 /// A file with a filter of system calls for programs that start others, for bubblewrap's option --seccomp.

@@ -45,12 +45,14 @@ TEST(Sandbox, ThereAreNoCapabilities) {
 
 TEST(Sandbox, OnlyTheTemporaryFoldersCanBeWritten) {
   if (const std::string why = fault(); !why.empty()) GTEST_SKIP() << why;
-  EXPECT_EQ(say("for folder in / /dev /usr /etc /tmp /dev/shm; do (: > $folder/x) 2>/dev/null && echo $folder; done"),
+  EXPECT_EQ(say("for folder in / /dev /usr /etc /tmp /dev/shm; do (: > $folder/x) 2>/dev/null && echo "
+                "$folder; done"),
             "/tmp\n/dev/shm\n");
   // Opened, not written: a shell that opens it would already be told no.
-  EXPECT_EQ(say("for file in /proc/sys/kernel/core_pattern /proc/sysrq-trigger; do (: >> $file) 2>/dev/null && "
-                "echo $file; done"),
-            "");
+  EXPECT_EQ(
+      say("for file in /proc/sys/kernel/core_pattern /proc/sysrq-trigger; do (: >> $file) 2>/dev/null && "
+          "echo $file; done"),
+      "");
 }
 
 TEST(Sandbox, ATemporaryFolderIsAsLargeAsTold) {

@@ -28,7 +28,8 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
 constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 #endif
 
-// What takes a capability is not here: nobody inside has one or can get a user namespace that would give it some.
+// What takes a capability is not here: nobody inside has one or can get a user namespace that would give it
+// some.
 constexpr int kPrograms[] = {
 #ifdef SYS_fork
     SYS_fork,
@@ -36,24 +37,39 @@ constexpr int kPrograms[] = {
 #ifdef SYS_vfork
     SYS_vfork,
 #endif
-    SYS_execve, SYS_execveat,
+    SYS_execve,
+    SYS_execveat,
 };
 constexpr int kForbidden[] = {
     // Other processes, as far as one can be seen.
-    SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_pidfd_open,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_kcmp,
+    SYS_pidfd_open,
     // Namespaces.
-    SYS_unshare, SYS_setns,
+    SYS_unshare,
+    SYS_setns,
     // Key rings belong to the user, not to a namespace.
-    SYS_add_key, SYS_request_key, SYS_keyctl,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_keyctl,
     // System V memory has no limit of its own; messages and semaphores come with it.
-    SYS_shmget, SYS_msgget, SYS_semget, SYS_mq_open,
+    SYS_shmget,
+    SYS_msgget,
+    SYS_semget,
+    SYS_mq_open,
     // Large and rarely needed parts of the kernel.
-    SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_io_uring_setup, SYS_syslog,
+    SYS_bpf,
+    SYS_perf_event_open,
+    SYS_userfaultfd,
+    SYS_io_uring_setup,
+    SYS_syslog,
 };
 /// Only a driver may.
 constexpr int kOfDrivers[] = {SYS_socket, SYS_memfd_create};
-constexpr std::uint32_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
-                                      CLONE_NEWPID | CLONE_NEWNET;
+constexpr std::uint32_t kNamespaces =
+    CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 /// Of Linux 6.10: what is newer is not known to be harmless. Architectures share these numbers.
 constexpr std::uint32_t kLastKnown = 462;
 
@@ -62,13 +78,16 @@ class Filter {
   /// Loads a 32-bit word of seccomp_data.
   void load(std::size_t offset) { add(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)); }
   void load_argument(int index) {
-    load(offsetof(seccomp_data, args) + sizeof(std::uint64_t) * static_cast<std::size_t>(index));  // its lower half
+    load(offsetof(seccomp_data, args) +
+         sizeof(std::uint64_t) * static_cast<std::size_t>(index));  // its lower half
   }
   void keep_bits(std::uint32_t mask) { add(BPF_ALU | BPF_AND | BPF_K, mask); }
   void answer(std::uint32_t action) { add(BPF_RET | BPF_K, action); }
   // Compares the loaded word; on a match the next `count` instructions run, else they are skipped.
   void if_equal(std::uint32_t value, std::uint8_t count) { add(BPF_JMP | BPF_JEQ | BPF_K, value, 0, count); }
-  void if_not_equal(std::uint32_t value, std::uint8_t count) { add(BPF_JMP | BPF_JEQ | BPF_K, value, count, 0); }
+  void if_not_equal(std::uint32_t value, std::uint8_t count) {
+    add(BPF_JMP | BPF_JEQ | BPF_K, value, count, 0);
+  }
   void if_above(std::uint32_t value, std::uint8_t count) { add(BPF_JMP | BPF_JGT | BPF_K, value, 0, count); }
 
   const std::vector<sock_filter>& instructions() const { return x_instructions; }
@@ -140,9 +159,10 @@ void forbid_system_calls(const Freedoms& freedoms) {
   // Bubblewrap has done the first already; without it the second would take a capability.
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
       ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0)
-    throw EnvironmentError({.where = "sandbox",
-                            .fault = std::string("system calls cannot be filtered: ") + std::strerror(errno),
-                            .remedy = "use a kernel with seccomp filters, or run unprotected with --sandbox none"});
+    throw EnvironmentError(
+        {.where = "sandbox",
+         .fault = std::string("system calls cannot be filtered: ") + std::strerror(errno),
+         .remedy = "use a kernel with seccomp filters, or run unprotected with --sandbox none"});
 }
 
 std::string filter_program(const Freedoms& freedoms) {
