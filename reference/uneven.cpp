@@ -2,6 +2,7 @@
 #include "reference/uneven.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "reference/indexing.h"
@@ -45,7 +46,9 @@ Counts all_gather_counts(const Group& group, std::int64_t mine, Place place) {
 }
 
 Counts all_to_all_counts(const Group& group, const Counts& mine, Place place) {
-  const Tensor sent = tensor_of(mine, place);
+  require(std::ranges::all_of(mine, [](std::int64_t each) { return each >= 0 && each <= std::numeric_limits<std::int32_t>::max(); }),
+          "all_to_all_counts: {} beyond int32", mine);
+  const Tensor sent = tensor_of(mine, place).to(DType::i32);
   Tensor received = sent.empty_like();
   group.all_to_all_single(received, sent);
   return received.integers();

@@ -19,7 +19,7 @@ Tensor tensor_of(const Counts& counts, Place place);
 
 /// Everybody's number, in rank order.
 Counts all_gather_counts(const Group& group, std::int64_t mine, Place place);
-/// Number d to rank d; the numbers that the others have for this rank, in rank order.
+/// Number d to rank d; the numbers that the others have for this rank, in rank order. They travel as int32.
 Counts all_to_all_counts(const Group& group, const Counts& mine, Place place);
 
 /// The first counts[0] rows to rank 0 and so on; what arrives, by source rank.

@@ -16,12 +16,6 @@
 namespace pkb::judge {
 namespace {
 
-/// What data are made of where the other messages say who sends what to whom: the first floating input's.
-DType data_dtype(const std::vector<problem::Tensor>& inputs) {
-  const auto found = std::ranges::find_if(inputs, [](const problem::Tensor& each) { return info(each.dtype).floating; });
-  return found == inputs.end() ? DType::f32 : found->dtype;
-}
-
 ref::ContextOptions options_for(const launch::Job& job, const problem::Instance& instance) {
   ref::ContextOptions options{.place = place_of(job.device),
                               .staged = job.device == launch::Device::shared,
@@ -183,7 +177,7 @@ Oracle::Sabotaged Oracle::sabotaged(const ref::Tensors& inputs, const ref::Sabot
   ref::ContextOptions options = options_for(x_job, x_instance);
   options.staged = true;  // on cuda a communicator of NCCL for each fault would cost a second
   options.sabotage = fault;
-  if (x_instance.sabotage_spares_control) options.sabotage->only = data_dtype(input_tensors());
+  options.sabotage->only = x_instance.sabotage_only;
   ref::Context context(x_comm, options);
   const ref::ZeroedMemory no_right_answer_by_chance;
   Sabotaged result{.outputs = x_library.reference(context, inputs), .record = context.sabotage_record()};

@@ -69,7 +69,7 @@ class Reader {
     for (const auto& [name, check] : json["check"].items()) read_check(name, check);
     require_extents();
     require_checks();
-    x_description.sabotage_spares_control = json.value("sabotage", "all") == "T";
+    x_description.sabotage = json.value("sabotage", "all");
     if (json.contains("harmless"))
       x_description.harmless = json["harmless"].get<std::map<std::string, std::string>>();
     read_cost(json["cost"]);

@@ -67,7 +67,7 @@ struct Description {
   std::vector<SizeDescription> sizes;
   std::vector<Constraint> constraints;
   std::vector<CheckDescription> checks;
-  bool sabotage_spares_control = false;
+  std::string sabotage;  ///< "all", or the dtype of the messages that `pkb audit` spoils
   std::map<std::string, std::string> harmless;
   std::string flops, hbm, sent, received;
 };

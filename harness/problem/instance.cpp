@@ -15,6 +15,12 @@ namespace {
 constexpr int kMostRanks = 1024;
 
 /// Resolves one variant of one size; every failure names `x_field`.
+/// What data are made of where the other messages say who sends what to whom: the first floating input's.
+DType data_dtype(const std::vector<Tensor>& inputs) {
+  const auto found = std::ranges::find_if(inputs, [](const Tensor& each) { return info(each.dtype).floating; });
+  return found == inputs.end() ? DType::f32 : found->dtype;
+}
+
 class Resolver {
  public:
   Resolver(const Description& description, std::string field, int ranks, DType dtype)
@@ -35,7 +41,8 @@ class Resolver {
     require_constraints(instance.symbols);
     instance.groups = groups(instance.symbols);
     instance.tensors_of = tensors(instance.symbols);
-    instance.sabotage_spares_control = x_description.sabotage_spares_control;
+    if (const std::string& dtype = x_description.sabotage; dtype != "all")
+      instance.sabotage_only = dtype == "T" ? data_dtype(instance.tensors_of[0].inputs) : dtype_from(dtype);
     instance.harmless = x_description.harmless;
     for (const CheckDescription& each : x_description.checks) {
       instance.checks.push_back(each.check);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,8 +85,8 @@ struct Instance {
   std::vector<std::string> parameter_names;
   std::vector<Group> groups;  ///< "world" first
   std::vector<Check> checks;
-  /// `pkb audit` spoils messages in the run dtype only: the others say who sends what to whom.
-  bool sabotage_spares_control = false;
+  /// `pkb audit` spoils messages of this dtype only, as the others say who sends what to whom; none: all.
+  std::optional<DType> sabotage_only = {};
   /// Lazy answers that change nothing, or the first words of several -> why. See `pkb audit`.
   std::map<std::string, std::string> harmless;
 
