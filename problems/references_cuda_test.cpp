@@ -210,11 +210,60 @@ std::vector<Case> cases(int ranks) {
                  {"v", random({2, 13, 3, 16}, values, rank, 2)}};
        },
        true},
+      {"064_gnn_neighbor_sampling",
+       {{"fanout_0", 4}, {"fanout_1", -1}, {"fanout_2", 2}, {"degree", 5}},
+       true,
+       [](const Distribution&, int rank, int) -> Tensors {
+         return {{"seed_nodes", zeros({rank == 1 ? 0 : 7 + 3 * rank}, DType::i64)},
+                 {"colptr", zeros({308}, DType::i64)},
+                 {"row", zeros({3000}, DType::i64)},
+                 {"edge_id", zeros({3000}, DType::i64)},
+                 {"node_to_rank", zeros({307}, DType::i64)}};
+       },
+       true},
+      {"070_torchrec_kjt_all2all",
+       {{"features", 0}, {"spread", 4}, {"shift", 2}, {"stagger", 1}, {"weighted", 1}, {"per_key", 0}, {"B", 19}, {"L", 4}},
+       true,
+       [](const Distribution& values, int rank, int all) -> Tensors {
+         const std::int64_t bags = 19 * std::vector<std::int64_t>{2, 5, 5, 6}[static_cast<std::size_t>(all - 1)];
+         Tensor ids = Tensor::empty({4 * bags}, DType::i64);
+         random_fill(ids, {.kind = Distribution::Kind::integers, .low = 0, .high = 999}, {.rank = static_cast<std::uint16_t>(rank)});
+         return {{"lengths", zeros({bags}, DType::i64)},
+                 {"values", ids},
+                 {"weights", random({4 * bags}, values, rank)},
+                 {"batch_size", zeros({1}, DType::i64)},
+                 {"stride_per_key", zeros({0}, DType::i64)}};
+       },
+       true},
+      {"072_hyena_forward_cp",
+       {{"zigzag", 1}},
+       false,
+       [](const Distribution& values, int rank, int all) -> Tensors {
+         return {{"x1_seq", random({2, 2 * all, 22}, values, rank, 0)},
+                 {"x2_seq", random({2, 2 * all, 22}, values, rank, 1)},
+                 {"v_seq", random({2, 2 * all, 22}, values, rank, 2)},
+                 {"h", zeros({all, 21})},
+                 {"conv_bias", random({2 * all}, values, 0, 3)}};
+       },
+       true},
       {"073_vocab_parallel_cross_entropy_loss",
        {},
        false,
        [](const Distribution&, int, int) -> Tensors {
          return {{"vocab_parallel_logits", zeros({3, 41, 29})}, {"target", zeros({3, 41}, DType::i64)}};
+       },
+       true},
+      {"075_fla_gated_deltanet_cp",
+       {},
+       false,
+       [](const Distribution& values, int rank, int all) -> Tensors {
+         return {{"q", random({2, 9, all, 8}, values, rank, 0)},
+                 {"k", zeros({2, 9, all, 8})},
+                 {"v", random({2, 9, 2 * all, 12}, values, rank, 2)},
+                 {"gate", zeros({2, 9, 2 * all})},
+                 {"beta", random({2, 9, 2 * all}, {.kind = Distribution::Kind::uniform}, rank, 4)},
+                 {"a_log", random({2}, {.kind = Distribution::Kind::uniform}, rank, 5)},
+                 {"dt_bias", random({2}, {.kind = Distribution::Kind::uniform}, rank, 6)}};
        },
        true},
       {"085_distributed_sample_sort",
