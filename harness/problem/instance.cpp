@@ -14,13 +14,13 @@ namespace {
 
 constexpr int kMostRanks = 1024;
 
-/// Resolves one variant of one size; every failure names `x_field`.
 /// What data are made of where the other messages say who sends what to whom: the first floating input's.
 DType data_dtype(const std::vector<Tensor>& inputs) {
   const auto found = std::ranges::find_if(inputs, [](const Tensor& each) { return info(each.dtype).floating; });
   return found == inputs.end() ? DType::f32 : found->dtype;
 }
 
+/// Resolves one variant of one size; every failure names `x_field`.
 class Resolver {
  public:
   Resolver(const Description& description, std::string field, int ranks, DType dtype)

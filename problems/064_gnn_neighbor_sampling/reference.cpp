@@ -2,7 +2,6 @@
 #include <numeric>
 #include <vector>
 
-#include "reference/exchange.h"
 #include "reference/indexing.h"
 #include "reference/ops.h"
 #include "reference/pointwise.h"
@@ -10,19 +9,13 @@
 #include "reference/random.h"
 #include "reference/segments.h"
 #include "reference/sorting.h"
+#include "reference/uneven.h"
 
 namespace pkb {
 
 using namespace ref;
 
 namespace {
-
-using Counts = std::vector<std::int64_t>;
-
-Tensor on(Place place, const Counts& counts) {
-  return Tensor::from_values(std::vector<double>(counts.begin(), counts.end()),
-                             {static_cast<std::int64_t>(counts.size())}, DType::i64, place);
-}
 
 Tensor range(const Tensor& like) { return arange(like.numel(), DType::i64, like.place()); }
 
@@ -37,8 +30,8 @@ Answer ask(const Group& world, const Tensors& in, const Tensor& nodes, std::int6
   // Each owner gets the nodes to look up, in order.
   const Tensor owner = index_select(in["node_to_rank"], 0, nodes), by_owner = argsort(owner);
   const Counts asked = bincount(owner, world.size()).integers(),
-               asking = exchange_counts(world, asked, place);
-  const Tensor wanted = exchange_rows(world, index_select(nodes, 0, by_owner), asking, asked);
+               asking = all_to_all_counts(world, asked, place);
+  const Tensor wanted = all_to_all_rows(world, index_select(nodes, 0, by_owner), asked, asking);
 
   // The first neighbours of each, as they are stored.
   const Tensor first = index_select(in["colptr"], 0, wanted),
@@ -47,11 +40,11 @@ Answer ask(const Group& world, const Tensors& in, const Tensor& nodes, std::int6
   const Tensor edges = segment_indices(first, taken);
 
   // How many, then which: back to those who asked.
-  const Tensor count = exchange_rows(world, taken.to(DType::i32), asked, asking).to(DType::i64);
-  const Counts sent = segment_sum(taken, on(place, asking)).integers(),
-               received = segment_sum(count, on(place, asked)).integers();
+  const Tensor count = all_to_all_rows(world, taken.to(DType::i32), asking, asked).to(DType::i64);
+  const Counts sent = segment_sum(taken, tensor_of(asking, place)).integers(),
+               received = segment_sum(count, tensor_of(asked, place)).integers();
   const auto answered = [&](const char* name) {
-    return exchange_rows(world, index_select(in[name], 0, edges), received, sent);
+    return all_to_all_rows(world, index_select(in[name], 0, edges), sent, received);
   };
   const Tensor node = answered("row"), edge = answered("edge_id"), back = argsort(by_owner);
   return {index_select(count, 0, back), permute_segments(node, count, back),
@@ -89,8 +82,8 @@ Tensors reference(Context& ctx, const Tensors& in) {
           {"row_out", index_select(place, 0, from)},
           {"col_out", index_select(place, 0, to)},
           {"edge_out", edge},
-          {"nodes", on(node.place(), {node.numel()})},
-          {"edges", on(node.place(), {edge.numel()})}};
+          {"nodes", tensor_of({node.numel()}, node.place())},
+          {"edges", tensor_of({edge.numel()}, node.place())}};
 }
 
 // A random graph whose low ids are popular, with self-loops, multiple edges and nodes without edges. Owners

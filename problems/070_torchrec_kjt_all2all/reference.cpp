@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
-#include "reference/exchange.h"
 #include "reference/indexing.h"
 #include "reference/ops.h"
 #include "reference/pointwise.h"
 #include "reference/problem.h"
 #include "reference/random.h"
 #include "reference/segments.h"
+#include "reference/uneven.h"
 
 namespace pkb {
 
 using namespace ref;
 
 namespace {
-
-using Counts = std::vector<std::int64_t>;
 
 /// How many features each rank owns.
 Counts key_splits(Context& ctx) {
@@ -26,12 +24,7 @@ Counts key_splits(Context& ctx) {
   return keys;
 }
 
-Tensor on(Place place, const Counts& counts) {
-  return Tensor::from_values(std::vector<double>(counts.begin(), counts.end()),
-                             {static_cast<std::int64_t>(counts.size())}, DType::i64, place);
-}
-
-std::int64_t total(const Tensor& counts) { return sum(counts).integers()[0]; }
+std::int64_t sum_of(const Tensor& counts) { return sum(counts).integers()[0]; }
 
 /// Sources in the order x + W/stagger * y, x outside, y below stagger inside.
 Tensor source_order(std::int64_t ranks, std::int64_t stagger, Place place) {
@@ -46,15 +39,15 @@ Tensors reference(Context& ctx, const Tensors& in) {
   const Counts splits = key_splits(ctx);
   const std::int64_t ranks = world.size(), own = splits[static_cast<std::size_t>(world.rank())];
   const int per_key = ctx.param("per_key"), weighted = ctx.param("weighted");
-  const Tensor keys = on(place, splits);
-  const std::int64_t features = total(keys);
+  const Tensor keys = tensor_of(splits, place);
+  const std::int64_t features = sum_of(keys);
 
   // Batch sizes: of this rank's features, and of the own features on all ranks.
   const Tensor strides = per_key ? in["stride_per_key"] : in["batch_size"].expand({features}).contiguous();
   Tensor batches = Tensor::empty({ranks}, DType::i32, place), arriving;  // (W, own)
   if (per_key) {
     arriving =
-        exchange_rows(world, strides.to(DType::i32), Counts(splits.size(), own), splits).to(DType::i64);
+        all_to_all_rows(world, strides.to(DType::i32), splits, Counts(splits.size(), own)).to(DType::i64);
   } else {
     world.all_gather_into_tensor(batches, in["batch_size"].to(DType::i32));
     arriving = batches.to(DType::i64).unsqueeze(1).expand({ranks, own}).contiguous();
@@ -62,16 +55,14 @@ Tensors reference(Context& ctx, const Tensors& in) {
   arriving = arriving.view({ranks, own});
 
   // Lengths, then values: what they add up to per feature says how many values go where.
-  const Tensor lengths = in["lengths"].narrow(0, 0, total(strides)), ids = segment_sum(lengths, strides);
-  const Tensor bags =
-      exchange_rows(world, lengths.to(DType::i32), sum(arriving, {.dimensions = {1}}).integers(),
-                    segment_sum(strides, keys).integers())
-          .to(DType::i64);
+  const Tensor lengths = in["lengths"].narrow(0, 0, sum_of(strides)), ids = segment_sum(lengths, strides);
+  const Tensor bags = all_to_all_rows(world, lengths.to(DType::i32), segment_sum(strides, keys).integers(),
+                                      sum(arriving, {.dimensions = {1}}).integers())
+                          .to(DType::i64);
   const Tensor segments = arriving.view({ranks * own}), arriving_ids = segment_sum(bags, segments);
   const auto values_of = [&](const Tensor& of_ids) {
-    return exchange_rows(world, of_ids.narrow(0, 0, total(ids)),
-                         sum(arriving_ids.view({ranks, own}), {.dimensions = {1}}).integers(),
-                         segment_sum(ids, keys).integers());
+    return all_to_all_rows(world, of_ids.narrow(0, 0, sum_of(ids)), segment_sum(ids, keys).integers(),
+                           sum(arriving_ids.view({ranks, own}), {.dimensions = {1}}).integers());
   };
   const Tensor values = values_of(in["values"]);
 
