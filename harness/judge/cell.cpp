@@ -110,7 +110,8 @@ process::Command confined(const Cell& cell, const sandbox::Means& means) {
       sandbox::walls(means, {.system = sandbox::System::libraries,
                              .tmp_bytes = kTmpBytes,
                              .shared_bytes = std::max<std::uint64_t>(cell.memory / 2, kTmpBytes),
-                             .shown = std::move(shown)});
+                             .shown = std::move(shown),
+                             .proc_is_written = cell.gpu});
   add(command.arguments, {"--chdir", "/tmp", "--", "/worker"});
   return command;
 }

@@ -119,7 +119,8 @@ std::vector<std::string> walls(const Means& means, const View& view) {
   switch (means.proc) {
     case Means::Proc::fresh:
       // To root's processes the kernel's settings are files like any other, capabilities or not.
-      add(line, {"--proc", "/proc", "--remount-ro", "/proc"});
+      add(line, {"--proc", "/proc"});
+      if (!view.proc_is_written) add(line, {"--remount-ro", "/proc"});
       break;
     case Means::Proc::none:
       break;
