@@ -31,6 +31,10 @@ constexpr const char* kCompilerConfiguration[] = {"/etc/ld.so.conf", "/etc/ld.so
 
 void add(Arguments& to, std::initializer_list<std::string> more) { to.insert(to.end(), more); }
 
+/// What in /proc is not about processes.
+constexpr const char* kSettingsInProc[] = {"/proc/acpi", "/proc/bus",  "/proc/fs",  "/proc/irq",
+                                           "/proc/scsi", "/proc/sys",  "/proc/sysrq-trigger"};
+
 /// Shows a folder at its own path; a link stays a link, so that merged and split /usr both work.
 void show_folder(Arguments& to, const fs::path& path) {
   std::error_code error;
@@ -120,7 +124,10 @@ std::vector<std::string> walls(const Means& means, const View& view) {
     case Means::Proc::fresh:
       // To root's processes the kernel's settings are files like any other, capabilities or not.
       add(line, {"--proc", "/proc"});
-      if (!view.proc_is_written) add(line, {"--remount-ro", "/proc"});
+      if (!view.proc_is_written)
+        add(line, {"--remount-ro", "/proc"});
+      else
+        for (const char* settings : kSettingsInProc) add(line, {"--ro-bind-try", settings, settings});
       break;
     case Means::Proc::none:
       break;

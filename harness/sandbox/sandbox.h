@@ -45,7 +45,7 @@ struct View {
   std::uint64_t tmp_bytes = 1 << 20;     ///< of /tmp, which is private and vanishes
   std::uint64_t shared_bytes = 1 << 20;  ///< of /dev/shm, the same
   std::vector<std::string> shown = {};   ///< options of bubblewrap that show more of the file system
-  bool proc_is_written = false;  ///< a GPU's driver does; bubblewrap keeps the kernel's settings read-only there
+  bool proc_is_written = false;  ///< a GPU's driver does; the kernel's settings there stay read-only
 };
 
 /// A command line of bubblewrap, to be followed by "--" and the program: no network, no other process
