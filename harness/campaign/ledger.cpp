@@ -36,7 +36,9 @@ Ledger::Ledger(fs::path folder, const json& settings) : x_folder(std::move(folde
   const fs::path file = x_folder / "campaign.json";
   const std::optional<json> before = read(file);
   if (!before) {
-    write(file, settings);
+    json campaign = settings;
+    campaign["id"] = store::new_id();  // keeps samples of equal campaigns apart where results meet
+    write(file, campaign);
     return;
   }
   for (const auto& [name, value] : settings.items())

@@ -19,6 +19,8 @@ void add_doctor(CLI::App& pkb, Exit& exit);
 void add_prompt(CLI::App& pkb);
 void add_generate(CLI::App& pkb, Exit& exit);
 void add_run(CLI::App& pkb, Exit& exit);
+void add_report(CLI::App& pkb);
+void add_results(CLI::App& pkb, Exit& exit);
 void add_roofline(CLI::App& pkb);
 void add_calibrate(CLI::App& pkb);
 

@@ -28,8 +28,14 @@ std::string refuse_timeout(const std::string& word) {
 }
 
 struct EvalOptions : JobOptions {
-  std::string file, out;
+  std::string file, out, submitter;
 };
+
+constexpr std::size_t kLongestName = 200;
+
+std::string refuse_submitter(const std::string& name) {
+  return !name.empty() && name.size() <= kLongestName ? "" : fmt::format("must have 1 to {} bytes", kLongestName);
+}
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -126,6 +132,7 @@ Exit evaluate(const EvalOptions& options) {
   const candidate::CompileResult compiled = candidate::compile(compile_request(prepared, options.file));
   nlohmann::json phases = {{"compile", milliseconds_since(start)}};
   nlohmann::json result = description(prepared, compiled, options);
+  if (!options.submitter.empty()) result["submission"] = {{"name", options.submitter}, {"kind", "person"}};
   if (compiled.ok) {
     start = Clock::now();
     prepared.job.library = compiled.library;
@@ -183,6 +190,8 @@ void add_eval(CLI::App& pkb, Exit& exit) {
       ->check(refuse_timeout)
       ->capture_default_str();
   command->add_option("--out", options->out, "Folder for the result file; results/local/ when left out");
+  command->add_option("--submitter", options->submitter, "Whose candidate it is, for reports and shared boards")
+      ->check(refuse_submitter);
   command
       ->add_option("--sandbox", options->sandbox,
                    "bubblewrap, or none: the candidate then runs with your rights")

@@ -16,6 +16,7 @@
 #include "harness/cli/judge_candidate.h"
 #include "harness/cli/live_view.h"
 #include "harness/cli/prompt_options.h"
+#include "harness/cli/report_files.h"
 #include "harness/cli/report_lines.h"
 #include "harness/error/error.h"
 #include "harness/model/api.h"
@@ -200,6 +201,11 @@ Exit generate(const GenerateOptions& options, bool judged) {
   campaign.run([] { return interrupted != 0; });
   view.clear();
   print_summary(campaign, judged, out);
+  if (judged) {
+    const report::Report made = report::make_report({out}, {.title = out.filename().string(), .problems = here.problems()});
+    write_report(made, std::nullopt, out / "report");
+    fmt::print("{}\n", (out / "report" / "summary.md").string());
+  }
   if (interrupted != 0) fmt::print("stopped; the same command goes on from here\n");
   return interrupted != 0 || campaign.tally().failed > 0 ? Exit::environment_failed : Exit::done;
 }

@@ -76,6 +76,8 @@ int main(int argc, char** argv) {
   pkb::cli::add_audit(pkb, exit);
   pkb::cli::add_export(pkb);
   pkb::cli::add_doctor(pkb, exit);
+  pkb::cli::add_report(pkb);
+  pkb::cli::add_results(pkb, exit);
   pkb::cli::add_roofline(pkb);
   pkb::cli::add_calibrate(pkb);
 

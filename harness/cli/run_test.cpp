@@ -69,6 +69,7 @@ TEST(Run, TakesNineRecordedProblemsFromPromptToVerdict) {
   // What the model was told of its first attempt.
   const json repaired = json::parse(std::ifstream(folder.path() / "out/004_reduce/sample-0/attempt-1.json"));
   EXPECT_THAT(repaired.at("message").get<std::string>(), HasSubstr("error"));
+  EXPECT_TRUE(fs::exists(folder.path() / "out/report/summary.md"));
   const Finished third = run(replay(folder.path() / "out"));
   EXPECT_EQ(third.errors.find(": correct"), std::string::npos) << "judged again";
   EXPECT_THAT(third.output, HasSubstr("9 of 9 samples done, 8 correct"));

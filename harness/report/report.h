@@ -120,16 +120,17 @@ struct Cell {
 inline constexpr int kDraws[] = {1, 3, 5, 10};
 inline constexpr double kThresholds[] = {1, 1.5, 2};
 
-/// The numbers of a row; definitions and formulas in statistics.h. Everything is out of all kProblems
-/// problems, and what is missing has failed.
+/// The numbers of a row; formulas in statistics.h. Everything is out of all kProblems problems, or of a
+/// family's, and what is missing has failed.
 struct Figures {
+  int problems = kProblems;
   int samples = 0;                 ///< n of each problem: the most that any problem has
   int evaluated = 0, missing = 0;  ///< samples; together problems * samples
   int solved = 0;                  ///< problems of which some sample is correct
-  Estimate correct;  ///< problems that one sample solves, on average: with n = 1 just how many are solved
+  Estimate correct{};  ///< problems that one sample solves, on average: with n = 1 just how many are solved
   std::vector<Estimate> fast{};                  ///< one for each of kThresholds, fractions
   std::vector<Estimate> fast_1_at{}, pass_at{};  ///< one for each of kDraws, fractions; undefined where k > n
-  Estimate speedup;  ///< geometric mean over problems solved, of the best sample of each
+  Estimate speedup{};  ///< geometric mean over problems solved, of the best sample of each
   double speedup_without_best = kNone, speedup_without_worst = kNone;  ///< the same with one problem left out
   Estimate utilisation{};                                              ///< median over problems solved
   int timed = 0, untimed = 0;  ///< problems solved with and without a speedup

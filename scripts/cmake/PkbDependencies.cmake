@@ -8,6 +8,7 @@ find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(CURL REQUIRED)
+find_package(simdjson REQUIRED)
 find_package(GTest REQUIRED)
 find_package(benchmark)
 
