@@ -106,7 +106,8 @@ class Joiner {
 
   void find_campaigns() {
     for (std::size_t i = 0; i < x_read.size(); ++i) {
-      if (record(i).kind == Record::Kind::reply) x_replies[x_files[i]] = i;
+      // One that has an id stands alone.
+      if (record(i).kind == Record::Kind::reply && record(i).evaluation.id.empty()) x_replies[x_files[i]] = i;
       if (record(i).kind != Record::Kind::campaign || !x_files[i].ends_with(kCampaign)) continue;
       std::string& id = record(i).submission->campaign;
       // Campaigns from before they had an id.

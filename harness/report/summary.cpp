@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 
 #include "harness/report/plain.h"
@@ -25,7 +26,11 @@ std::string code(std::string_view text) {
 }
 
 std::string figure(double value, int decimals, double scale = 1) {
-  return std::isnan(value) ? "n/a" : fmt::format("{:.{}f}", value * scale, decimals);
+  if (std::isnan(value)) return "n/a";
+  std::array<char, 400> digits{};
+  const auto [end, error] =
+      std::to_chars(digits.begin(), digits.end(), value * scale, std::chars_format::fixed, decimals);
+  return error == std::errc() ? std::string(digits.begin(), end) : "n/a";
 }
 
 std::string figure(const Estimate& estimate, int decimals, double scale = 1) {

@@ -92,7 +92,7 @@ TEST_F(TablesTest, HoldWhatBoardsSay) {
 }
 
 TEST_F(TablesTest, EveryColumnHasAValueInEveryRow) {
-  add_by("Ada", example::timed({.number = 1}, 3, 1));
+  add_by("Ada", example::timed({.number = 1, .source = "cudaMemcpyAsync"}, 3, 1));
   add_by("Bob", example::timed({.number = 2}, 2, 1));
   add("other.json", json::object());
   json with_settings = example::result({.number = 9, .verdict = "race", .device = "cuda"});
