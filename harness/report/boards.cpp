@@ -28,9 +28,11 @@ const std::map<std::string, std::string> kUsualSettings = {{"hardware", "h200x8"
 
 std::string label_of(const Submission& submission) {
   std::vector<std::string> unusual;
-  for (const auto& [name, value] : submission.settings)
-    if (const auto usual = kUsualSettings.find(name); usual == kUsualSettings.end() || usual->second != value)
-      unusual.push_back(fmt::format("{} {}", name, value.substr(0, 24)));
+  for (const auto& [name, value] : submission.settings) {
+    const auto usual = kUsualSettings.find(name);
+    const bool is_usual = value == "null" || (usual != kUsualSettings.end() && usual->second == value);
+    if (!is_usual) unusual.push_back(fmt::format("{} {}", name, value.substr(0, 24)));
+  }
   return unusual.empty() ? submission.name
                          : fmt::format("{} ({})", submission.name, fmt::join(unusual, ", "));
 }

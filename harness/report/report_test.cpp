@@ -57,7 +57,7 @@ TEST_F(ReportTest, PutsACampaignOnABoard) {
   ASSERT_THAT(made.boards, SizeIs(1));
   EXPECT_EQ(made.boards.front().name, "virtual h200, W = 4, tiny, bf16");
   EXPECT_TRUE(made.boards.front().is_verdict_only());
-  const Row& only = row(made, "some-model (effort high, temperature null)");
+  const Row& only = row(made, "some-model (effort high)");
   EXPECT_THAT(only.cells, SizeIs(3));
   EXPECT_EQ(only.figures.samples, 2);
   EXPECT_EQ(only.figures.solved, 2);
