@@ -17,7 +17,7 @@ namespace {
 
 struct ReportOptions {
   std::vector<std::filesystem::path> paths;
-  std::string out, title = report::Options().title;
+  std::string out, title = report::Options().title, libraries = report::Site().libraries;
   std::vector<std::string> compared;
   bool json = false;
 };
@@ -50,7 +50,7 @@ void print(const report::Report& report, const std::filesystem::path& out, bool 
     fmt::print("{}{}\n", report::plain(board.name), board.is_verdict_only() ? " (verdicts only)" : "");
     for (const report::Row& row : board.rows) fmt::print("{}", row_line(report, row));
   }
-  fmt::print("{} evaluations; {}\n", report.evaluations.size(), (out / "summary.md").string());
+  fmt::print("{} evaluations; {}\n", report.evaluations.size(), (out / "index.html").string());
 }
 
 void make(const ReportOptions& options) {
@@ -60,15 +60,17 @@ void make(const ReportOptions& options) {
   if (!options.compared.empty())
     comparison = report::compare(report, options.compared.at(0), options.compared.at(1));
   warn_of(report.notices);
-  write_report(report, comparison, options.out);
+  write_report(report, comparison, options.out, options.libraries);
   print(report, options.out, options.json);
 }
 
 }  // namespace
 
 void write_report(const report::Report& report, const std::optional<report::Comparison>& comparison,
-                  const std::filesystem::path& folder) {
+                  const std::filesystem::path& folder, const std::filesystem::path& libraries) {
   report::write_tables(report, comparison, folder);
+  report::write_site(report, comparison,
+                     {.folder = folder, .source = installation().source, .libraries = libraries});
 }
 
 void warn_of(const std::vector<report::Notice>& notices) {
@@ -98,6 +100,10 @@ void add_report(CLI::App& pkb) {
                    "Two runs, each a submitter as the leaderboard writes it or a path: what changed, "
                    "regressions first")
       ->expected(2);
+  command
+      ->add_option("--libraries", options->libraries,
+                   "Where the distribution puts the JavaScript libraries that the pages use")
+      ->capture_default_str();
   command->add_option("--title", options->title, "What stands above it")->capture_default_str();
   command->add_flag("--json", options->json, "One JSON object on standard output");
   command->callback([options] { make(*options); });

@@ -95,13 +95,14 @@ data to_data(const nlohmann::json& value) {
 
 }  // namespace
 
-std::string render(const std::string& name, const nlohmann::json& values, const fs::path& folder, const fs::path& own) {
+std::string render(const std::string& name, const nlohmann::json& values, const fs::path& folder, const fs::path& own,
+                   Escape escape) {
   const Folders folders{folder, own};
   Checked checked(values, folders);
   checked.check(name);
   data context = to_data(values);
   kainjow::mustache::mustache main(checked.partials().at(name));
-  main.set_custom_escape([](const std::string& text) { return text; });
+  if (escape == Escape::none) main.set_custom_escape([](const std::string& text) { return text; });
   for (const auto& [partial, text] : checked.partials())
     context.set(partial, kainjow::mustache::partial([text = text] { return text; }));
   return main.render(context);
