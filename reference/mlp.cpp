@@ -51,7 +51,9 @@ Mlp mse_gradient(const Mlp& model, const Tensor& x, const Tensor& y) {
 
 Tensor mse_gradient_bound(Context& ctx, const Tensor& flat, const MlpShape& shape, std::int64_t batch) {
   const DType dtype = ctx.run_dtype();
-  const double relative = 4 * unit_roundoff(dtype) + 1e-5, least = 4 * static_cast<double>(batch) * subnormal_step(dtype);
+  // Five of a term's factors and sums are rounded, each by u / sqrt(3) on average: 1.3 u together, and the largest of a
+  // million elements is six times that.
+  const double relative = 8 * unit_roundoff(dtype) + 1e-5, least = 4 * static_cast<double>(batch) * subnormal_step(dtype);
   const auto bound = [&](const Tensor& exact) { return (abs(exact) + sqrt(mean(square(exact)))) * relative + least; };
   const Mlp exact = unflattened(flat, shape);
   return flattened({bound(exact.w1), bound(exact.b1), bound(exact.w2), bound(exact.b2)});
