@@ -35,9 +35,10 @@ function(pkb_compile_as_test name)
   target_precompile_headers(${name} REUSE_FROM pkb_test_headers)
 endfunction()
 
-# For a test that computes for seconds by itself.
-function(pkb_optimise_test_source source)
-  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
+# For a test that computes for seconds by itself, or measures: the linker takes inline functions of headers from a test's
+# objects for libraries, too.
+function(pkb_optimise_test_sources)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
 # pkb_test(name SOURCES x_test.cpp ... LIBS ... [RANKS n] [TIMEOUT seconds] [LABELS label] [LOCK name]): a GoogleTest program
