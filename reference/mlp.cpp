@@ -52,9 +52,13 @@ Mlp mse_gradient(const Mlp& model, const Tensor& x, const Tensor& y) {
 Tensor mse_gradient_bound(Context& ctx, const Tensor& flat, const MlpShape& shape, std::int64_t batch) {
   const DType dtype = ctx.run_dtype();
   // Five of a term's factors and sums are rounded, each by u / sqrt(3) on average: 1.3 u together, and the largest of a
-  // million elements is six times that.
-  const double relative = 8 * unit_roundoff(dtype) + 1e-5, least = 4 * static_cast<double>(batch) * subnormal_step(dtype);
-  const auto bound = [&](const Tensor& exact) { return (abs(exact) + sqrt(mean(square(exact)))) * relative + least; };
+  // million elements is six times that, and half as much again since a rounded residual is shared by a row of the batch. What is
+  // typical differs between the inputs of a layer, a weight's columns.
+  const double relative = 12 * unit_roundoff(dtype) + 1e-5, least = 4 * static_cast<double>(batch) * subnormal_step(dtype);
+  const auto bound = [&](const Tensor& exact) {
+    const ReduceOptions over = exact.dim() == 2 ? ReduceOptions{.dimensions = {0}, .keep = true} : ReduceOptions{};
+    return (abs(exact) + sqrt(mean(square(exact), over))) * relative + least;
+  };
   const Mlp exact = unflattened(flat, shape);
   return flattened({bound(exact.w1), bound(exact.b1), bound(exact.w2), bound(exact.b2)});
 }
