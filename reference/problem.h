@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "reference/context.h"
+#include "reference/random.h"
 #include "reference/tensor.h"
 
 /// What a problem's folder defines. The build adds the exported table `pkb_problem` from these.
@@ -21,14 +22,22 @@ ref::Tensors reference(ref::Context& ctx, const ref::Tensors& in);
 struct InputRequest {
   std::uint64_t seed = 0;
   std::uint32_t trial = 0;
+
+  /// Of custom tensor `number`; rank 0 for what all ranks share. Tensors of problem.json have other keys.
+  ref::RandomKey key(std::int64_t number, std::int64_t rank = 0) const {
+    constexpr std::int64_t kCustomTensors = 0x8000;
+    return {.seed = seed,
+            .trial = trial,
+            .tensor = static_cast<std::uint16_t>(kCustomTensors + number),
+            .rank = static_cast<std::uint16_t>(rank)};
+  }
 };
 
 /// Optional, collective: makes the inputs of this rank whose values are "custom". `in` holds every input in its
 /// shape and dtype; what problem.json makes is made already, a custom tensor is zero, and to be written in place.
-/// The same bits for equal requests wherever it runs: use `random_fill`, with `tensor` numbers from
-/// kCustomTensors on and rank 0 for what all ranks share, and exact or integer arithmetic.
+/// The same bits for equal requests wherever it runs: use `random_fill` with keys of the request, and exact or
+/// integer arithmetic.
 [[gnu::weak]] void make_inputs(ref::Context& ctx, const InputRequest& request, ref::Tensors& in);
-inline constexpr std::uint16_t kCustomTensors = 0x8000;
 
 /// What `check_outputs` judges: one rank's inputs, the reference's outputs in fp64 and in the run dtype, and the
 /// candidate's, of which it may believe nothing.

@@ -42,10 +42,7 @@ Tensors reference(Context& ctx, const Tensors& in) {
 void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
   Tensor indices = in["indices"];
   const double rows = static_cast<double>(in["local_shard"].size(0)), ranks = ctx.world().size();
-  const RandomKey key{.seed = request.seed,
-                      .trial = request.trial,
-                      .tensor = kCustomTensors,
-                      .rank = static_cast<std::uint16_t>(ctx.world().rank())};
+  const RandomKey key = request.key(0, ctx.world().rank());
   if (request.trial % 3 == 1) {
     Tensor u = Tensor::empty(indices.shape(), DType::f64, indices.place());
     random_fill(u, {.kind = Distribution::Kind::uniform}, key);

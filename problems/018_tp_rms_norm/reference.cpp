@@ -36,8 +36,7 @@ Tensors error_bound(Context& ctx, const Tensors& in) {
 void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
   Tensor hidden = in["local_hidden_states"];
   const int rank = ctx.world().rank();
-  random_fill(hidden, {},
-              {.seed = request.seed, .trial = request.trial, .tensor = kCustomTensors, .rank = static_cast<std::uint16_t>(rank)});
+  random_fill(hidden, {}, request.key(0, rank));
   std::vector<double> scales;
   for (std::int64_t row = 0; row < hidden.size(0); ++row) {
     const auto exponent = row % 3 == 2 ? 9 : (row + 3 * rank + request.trial) % 5;

@@ -37,10 +37,7 @@ Tensors reference(Context& ctx, const Tensors& in) {
 void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
   Tensor local = in["local_tensor"];
   const std::int64_t block = ctx.param("block_size"), blocks = local.numel() / block;
-  const RandomKey key{.seed = request.seed,
-                      .trial = request.trial,
-                      .tensor = kCustomTensors,
-                      .rank = static_cast<std::uint16_t>(ctx.world().rank())};
+  const RandomKey key = request.key(0, ctx.world().rank());
   Tensor view = local.view({blocks, block});
   if (request.trial % 2 == 0) {
     random_fill(local, {}, key);

@@ -30,10 +30,7 @@ Tensors reference(Context& ctx, const Tensors& in) {
 void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
   Tensor mask = in["expert_mask"];
   const std::int64_t experts = mask.size(0), chosen = mask.size(1), tokens = mask.size(2);
-  const RandomKey key{.seed = request.seed,
-                      .trial = request.trial,
-                      .tensor = kCustomTensors,
-                      .rank = static_cast<std::uint16_t>(ctx.world().rank())};
+  const RandomKey key = request.key(0, ctx.world().rank());
   constexpr Routing kRouting[] = {Routing::even, Routing::preferring, Routing::same};
   Tensor selected = Tensor::empty({tokens, chosen}, DType::i64, mask.place());
   if (request.trial % 4 == 3)

@@ -56,10 +56,7 @@ void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
                      local = experts / world.size();
   constexpr Routing kRouting[] = {Routing::even, Routing::preferring, Routing::same};
   const Tensor selected = random_experts(tokens, experts, chosen, kRouting[request.trial % 3], mask.place(),
-                                         {.seed = request.seed,
-                                          .trial = request.trial,
-                                          .tensor = kCustomTensors,
-                                          .rank = static_cast<std::uint16_t>(world.rank())});
+                                         request.key(0, world.rank()));
   mask.copy_(one_hot(selected, experts).permute({2, 1, 0}));
 
   const Tensor counts = bincount(selected.reshape({tokens * chosen}), experts);

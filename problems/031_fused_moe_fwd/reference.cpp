@@ -68,11 +68,7 @@ void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
   const std::int64_t tokens = hidden.size(0);
   int number = 0;
   const auto random = [&](Tensor t, const Distribution& distribution, std::int64_t of) {
-    random_fill(t, distribution,
-                {.seed = request.seed,
-                 .trial = request.trial,
-                 .tensor = static_cast<std::uint16_t>(kCustomTensors + number++),
-                 .rank = static_cast<std::uint16_t>(of)});
+    random_fill(t, distribution, request.key(number++, of));
     return t;
   };
   const auto integers = [&](Shape shape, std::int64_t below) {

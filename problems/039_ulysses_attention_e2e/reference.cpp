@@ -60,8 +60,7 @@ void make_inputs(Context&, const InputRequest& request, Tensors& in) {
   int number = 0;
   for (const char* name : {"w_qkv", "w_o"}) {
     Tensor weight = in[name];
-    random_fill(weight, {.stddev = 1 / std::sqrt(static_cast<double>(weight.size(1)))},
-                {.seed = request.seed, .trial = request.trial, .tensor = static_cast<std::uint16_t>(kCustomTensors + number++)});
+    random_fill(weight, {.stddev = 1 / std::sqrt(static_cast<double>(weight.size(1)))}, request.key(number++));
   }
 }
 

@@ -73,16 +73,10 @@ Tensors error_bound(Context& ctx, const Tensors& in) {
 // Ranks other than 0 have other parameters, which must not count.
 void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
   const MlpShape shape = shape_of(in);
-  const auto key = [&](int number, int rank) {
-    return RandomKey{.seed = request.seed,
-                     .trial = request.trial,
-                     .tensor = static_cast<std::uint16_t>(kCustomTensors + number),
-                     .rank = static_cast<std::uint16_t>(rank)};
-  };
   Tensor x = in["X_local"], y = in["y_local"];
-  random_batch(x, y, key(0, ctx.world().rank()));
+  random_batch(x, y, request.key(0, ctx.world().rank()));
   Tensor flat = Tensor::empty({shape.parameters()}, DType::f32, x.place());
-  random_mlp(flat, shape, key(10, ctx.world().rank()));
+  random_mlp(flat, shape, request.key(10, ctx.world().rank()));
   const Mlp model = unflattened(flat, shape);
   Tensor(in["W1"]).copy_(model.w1);
   Tensor(in["b1"]).copy_(model.b1);
@@ -90,7 +84,7 @@ void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
   Tensor(in["b2"]).copy_(model.b2);
   // All ranks make the same moments and take their shards.
   Tensor second = flat.empty_like();
-  random_moments(flat, second, shape, x.size(0), key(20, 0));
+  random_moments(flat, second, shape, x.size(0), request.key(20, 0));
   Tensor(in["exp_avg_part"]).copy_(own_shard(ctx.world(), flat));
   Tensor(in["exp_avg_sq_part"]).copy_(own_shard(ctx.world(), second));
 }

@@ -59,20 +59,14 @@ Tensors error_bound(Context& ctx, const Tensors& in) {
 void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
   const MlpShape shape = shape_of(ctx, in);
   const std::int64_t batch = in["X_local"].size(0);
-  const auto key = [&](int number, int rank) {
-    return RandomKey{.seed = request.seed,
-                     .trial = request.trial,
-                     .tensor = static_cast<std::uint16_t>(kCustomTensors + number),
-                     .rank = static_cast<std::uint16_t>(rank)};
-  };
   Tensor x = in["X_local"], y = in["y_local"];
-  random_batch(x, y, key(0, ctx.world().rank()));
+  random_batch(x, y, request.key(0, ctx.world().rank()));
   // All ranks make the same vectors and take their shards.
   Tensor flat = Tensor::empty({shape.parameters()}, DType::f32, x.place());
-  random_mlp(flat, shape, key(10, 0));
+  random_mlp(flat, shape, request.key(10, 0));
   Tensor(in["flat_param_shard"]).copy_(own_shard(ctx.world(), flat));
   Tensor second = flat.empty_like();
-  random_moments(flat, second, shape, batch, key(20, 0));
+  random_moments(flat, second, shape, batch, request.key(20, 0));
   Tensor(in["exp_avg_shard"]).copy_(own_shard(ctx.world(), flat));
   Tensor(in["exp_avg_sq_shard"]).copy_(own_shard(ctx.world(), second));
 }

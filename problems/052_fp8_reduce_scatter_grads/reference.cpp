@@ -56,8 +56,7 @@ Tensors error_bound(Context& ctx, const Tensors& in) {
 void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
   Tensor grads = in["flat_grads"], history = in["amax_history"];
   const int rank = ctx.world().rank();
-  random_fill(grads, {.stddev = std::ldexp(1, 3 * (rank % 4) - 6)},
-              {.seed = request.seed, .trial = request.trial, .tensor = kCustomTensors, .rank = static_cast<std::uint16_t>(rank)});
+  random_fill(grads, {.stddev = std::ldexp(1, 3 * (rank % 4) - 6)}, request.key(0, rank));
   history.fill_(1e-8);
   if (request.trial % 3 == 2) return;
   history.narrow(0, request.trial % 3 == 0 ? 0 : 1 + (5 + rank) % (history.numel() - 1), 1).fill_(std::ldexp(1.25, 3 * (rank % 4) - 1));

@@ -88,8 +88,7 @@ void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
         chosen.push_back(static_cast<double>(((block * batch + b) * tokens + token) * heads + h));
       }
   const Tensor index = Tensor::from_values(chosen, {q.numel() / width}, DType::i64, q.place());
-  random_fill(q, {.stddev = 0.5},
-              {.seed = request.seed, .trial = request.trial, .tensor = kCustomTensors, .rank = static_cast<std::uint16_t>(rank)});
+  random_fill(q, {.stddev = 0.5}, request.key(0, rank));
   q.copy_(q + index_select(keys, 0, index).view(q.shape()) * 2);
 }
 

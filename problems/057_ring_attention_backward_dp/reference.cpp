@@ -109,12 +109,7 @@ void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
   const std::int64_t batch = q.size(0), tokens = q.size(1), heads = q.size(2), width = q.size(3), rank = ring.rank();
   const int causal = ctx.param("causal");
   const double scale = scale_of(ctx, q);
-  const auto key = [&](int number) {
-    return RandomKey{.seed = request.seed,
-                     .trial = request.trial,
-                     .tensor = static_cast<std::uint16_t>(kCustomTensors + number),
-                     .rank = static_cast<std::uint16_t>(ctx.world().rank())};
-  };
+  const auto key = [&](int number) { return request.key(number, ctx.world().rank()); };
   random_fill(dout, {.stddev = 1 + 0.5 * ctx.world().rank()}, key(0));
   random_fill(q, {}, key(1));
   const auto whole = [&](const char* name) {

@@ -73,11 +73,7 @@ void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
   const int rank = ctx.world().rank();
   const auto random = [&](const char* name, int number) {
     Tensor t = Tensor::empty(in[name].shape(), DType::f64, in[name].place());
-    random_fill(t, {},
-                {.seed = request.seed,
-                 .trial = request.trial,
-                 .tensor = static_cast<std::uint16_t>(kCustomTensors + number),
-                 .rank = static_cast<std::uint16_t>(rank)});
+    random_fill(t, {}, request.key(number, rank));
     return t;
   };
   Tensor images = in["image_features"], texts = in["text_features"];

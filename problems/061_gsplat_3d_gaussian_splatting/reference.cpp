@@ -114,11 +114,7 @@ void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
   const std::int64_t gaussians = means.size(0), cameras = Ks.size(0);
   const auto uniform = [&](Tensor t, int number, double low, double high) {
     Tensor numbers = Tensor::empty(t.shape(), DType::f64, t.place());
-    random_fill(numbers, {.kind = Distribution::Kind::uniform, .low = low, .high = high},
-                {.seed = request.seed,
-                 .trial = request.trial,
-                 .tensor = static_cast<std::uint16_t>(kCustomTensors + number),
-                 .rank = static_cast<std::uint16_t>(rank)});
+    random_fill(numbers, {.kind = Distribution::Kind::uniform, .low = low, .high = high}, request.key(number, rank));
     t.copy_(numbers);
   };
   uniform(means.narrow(1, 0, 1), 0, -3 + rank % 3, 3);

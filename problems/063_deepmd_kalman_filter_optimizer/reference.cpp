@@ -71,12 +71,7 @@ void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
     lengths[r].narrow(0, 0, equal).fill_(static_cast<double>(first + r * extra));
     lengths[r].narrow(0, equal, 1).fill_(last);
   }
-  const auto key = [&](int number) {
-    return RandomKey{.seed = request.seed,
-                     .trial = request.trial,
-                     .tensor = static_cast<std::uint16_t>(kCustomTensors + number),
-                     .rank = static_cast<std::uint16_t>(rank)};
-  };
+  const auto key = [&](int number) { return request.key(number, rank); };
   Tensor sides = H.empty_like(), diagonals = H.empty_like();
   random_fill(H, {.stddev = 1 + 0.5 * rank}, key(0));
   random_fill(sides, {.stddev = 1.0 / (1 + rank)}, key(1));

@@ -101,11 +101,7 @@ void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
     random_fill(t,
                 {.kind = Distribution::Kind::integers,
                  .low = static_cast<double>(low),
-                 .high = static_cast<double>(high)},
-                {.seed = request.seed,
-                 .trial = request.trial,
-                 .tensor = static_cast<std::uint16_t>(kCustomTensors + number),
-                 .rank = static_cast<std::uint16_t>(of)});
+                 .high = static_cast<double>(high)}, request.key(number, of));
     return t;
   };
   if (kind == 1) {

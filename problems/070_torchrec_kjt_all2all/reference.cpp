@@ -96,10 +96,7 @@ void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
   const auto random = [&](const Shape& shape, std::int64_t high, int number) {
     Tensor t = Tensor::empty(shape, DType::i64, lengths.place());
     random_fill(t, {.kind = Distribution::Kind::integers, .low = 0, .high = static_cast<double>(high)},
-                {.seed = request.seed,
-                 .trial = request.trial,
-                 .tensor = static_cast<std::uint16_t>(kCustomTensors + number),
-                 .rank = static_cast<std::uint16_t>(rank)});
+                request.key(number, rank));
     return t;
   };
   const std::int64_t samples = kind == 1 ? most * (ranks - rank) / ranks : kind == 2 && rank == 1 ? 0 : most;

@@ -116,7 +116,7 @@ void make_inputs(Context&, const InputRequest& request, Tensors& in) {
     energy += decay.back() * decay.back();
   }
   for (double& each : decay) each /= std::sqrt(energy);
-  random_fill(h, {}, {.seed = request.seed, .trial = request.trial, .tensor = kCustomTensors});
+  random_fill(h, {}, request.key(0));
   h.copy_(h * Tensor::from_values(decay, {taps}, h.dtype(), h.place()));
 }
 

@@ -46,17 +46,11 @@ void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
   Tensor logits = in["vocab_parallel_logits"], target = in["target"];
   const int rank = ctx.world().rank(), ranks = ctx.world().size();
   const auto own = static_cast<double>(logits.size(-1));
-  const auto key = [&](int tensor, int of) {
-    return RandomKey{.seed = request.seed,
-                     .trial = request.trial,
-                     .tensor = static_cast<std::uint16_t>(kCustomTensors + tensor),
-                     .rank = static_cast<std::uint16_t>(of)};
-  };
   const bool raised = request.trial % 3 != 0 && static_cast<int>(request.trial) % ranks == rank;
-  random_fill(logits, {.mean = raised ? 12.0 : 0.0, .stddev = 2}, key(0, rank));
+  random_fill(logits, {.mean = raised ? 12.0 : 0.0, .stddev = 2}, request.key(0, rank));
   const double first = request.trial % 3 == 1 ? (request.trial + 1) % ranks * own : 0;
   const double last = request.trial % 3 == 1 ? first + own - 1 : ranks * own - 1;
-  random_fill(target, {.kind = Distribution::Kind::integers, .low = first, .high = last}, key(1, 0));
+  random_fill(target, {.kind = Distribution::Kind::integers, .low = first, .high = last}, request.key(1, 0));
   if (request.trial % 3 == 2) {
     const Tensor border = remainder(target, 2 * ranks);  // the first and the last id of each slice in turn
     target.copy_(floor_divide(border, 2) * own + remainder(border, 2) * (own - 1));

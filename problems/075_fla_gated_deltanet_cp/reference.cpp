@@ -62,12 +62,7 @@ Tensors error_bound(Context& ctx, const Tensors& in) {
 // zeroes here and there. Keys have a common part, so that corrections matter.
 void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
   Tensor k = in["k"], gate = in["gate"];
-  const auto key = [&](int tensor) {
-    return RandomKey{.seed = request.seed,
-                     .trial = request.trial,
-                     .tensor = static_cast<std::uint16_t>(kCustomTensors + tensor),
-                     .rank = static_cast<std::uint16_t>(ctx.world().rank())};
-  };
+  const auto key = [&](int tensor) { return request.key(tensor, ctx.world().rank()); };
   random_fill(k, {.mean = 0.5}, key(0));
   random_fill(gate, {.mean = -6, .stddev = 1}, key(1));
   if (request.trial % 2 == 0) return;

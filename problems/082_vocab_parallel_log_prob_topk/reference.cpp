@@ -90,21 +90,15 @@ void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
   const int rank = ctx.world().rank(), ranks = ctx.world().size();
   Tensor logits = in["logits"], target = in["target"];
   const std::int64_t own = logits.size(2), tokens = target.numel();
-  const auto key = [&](int tensor, int of) {
-    return RandomKey{.seed = request.seed,
-                     .trial = request.trial,
-                     .tensor = static_cast<std::uint16_t>(kCustomTensors + tensor),
-                     .rank = static_cast<std::uint16_t>(of)};
-  };
   random_fill(target,
               {.kind = Distribution::Kind::integers, .low = 0, .high = static_cast<double>(ranks * own - 1)},
-              key(1, 0));
+              request.key(1, 0));
   if (request.trial % 3 == 1) {
-    random_fill(logits, {.kind = Distribution::Kind::integers, .low = 0, .high = 5}, key(0, rank));
+    random_fill(logits, {.kind = Distribution::Kind::integers, .low = 0, .high = 5}, request.key(0, rank));
     return;
   }
   const bool raised = request.trial % 3 == 2 && static_cast<int>(request.trial) % ranks == rank;
-  random_fill(logits, {.mean = raised ? 4.0 : 0.0}, key(0, rank));
+  random_fill(logits, {.mean = raised ? 4.0 : 0.0}, request.key(0, rank));
   std::vector<double> raises;
   for (std::int64_t i = 0; i < tokens; ++i) raises.push_back(static_cast<double>(i % 4));
   Tensor rows = logits.view({tokens, own});

@@ -94,10 +94,7 @@ Tensors reference(Context& ctx, const Tensors& in) {
 void make_inputs(Context& ctx, const InputRequest& request, Tensors& in) {
   Tensor keys = in["keys"];
   const int rank = ctx.world().rank();
-  const RandomKey key{.seed = request.seed,
-                      .trial = request.trial,
-                      .tensor = kCustomTensors,
-                      .rank = static_cast<std::uint16_t>(rank)};
+  const RandomKey key = request.key(0, rank);
   if (request.trial % 4 == 1) {
     random_fill(keys, {.mean = -2.0 * rank, .stddev = 1}, key);
   } else {
