@@ -136,17 +136,28 @@ inline int blocks_for(int tiles) {
   return tiles < sms ? tiles : sms;
 }
 
+struct Nothing {
+  __device__ void operator()(Team) const {}
+  __device__ void operator()(Team, Place) const {}
+};
+template <class F>
+inline constexpr bool kIsNothing = std::is_same_v<std::remove_cvref_t<F>, Nothing>;
+
 /// Fills stage after stage for the tiles of `part`.
-template <int kStages, class U>
-__device__ void produce(const Problem<U>& problem, Part part, Team team, std::uint64_t* full,
+template <int kStages, class U, class Await>
+__device__ void produce(const Problem<U>& problem, Part part, Team team, Await&& await, std::uint64_t* full,
                         std::uint64_t* empty) {
   const int steps = (problem.k + kDepth<U> - 1) / kDepth<U>;
   const unsigned mapped = (problem.mapped_a ? kBytesA : 0) + (problem.mapped_b ? kBytesStage - kBytesA : 0);
   const bool by_threads = !problem.mapped_a || !problem.mapped_b;
-  if (!by_threads && team.thread != 0) return;
+  // Copies are started by one thread; waiting takes its warp.
+  if (!by_threads && team.thread >= (kIsNothing<Await> ? 1 : 32)) return;
+  if (!by_threads) team.threads = 32;
   constexpr int kBoxBytes = kDepth<U> * kRowBytes;
   for (int t = part.index, n = 0; t < problem.tiles(); t += part.count) {
     const Place place = problem.place(t);
+    await(team, place);
+    if constexpr (!kIsNothing<Await>) order::fence_global_for_copies();
     for (int step = 0; step < steps; ++step, ++n) {
       const int stage = n % kStages, k0 = step * kDepth<U>;
       char* const a = aligned_shared() + stage * kBytesStage;
@@ -225,16 +236,13 @@ __device__ void consume(const Problem<U>& problem, Part part, Team team, int hal
   }
 }
 
-struct Nothing {
-  __device__ void operator()(Team) const {}
-};
-
 /// By a whole block of kThreads threads: computes the tiles part.index, part.index + part.count, ... and
 /// calls epilogue(half_tile) for each half of each. `communicate`, if given, is called beside it by a team of
-/// 96 threads. All threads meet behind it. Takes the named barriers 1 to 4.
-template <int kStages, class U, class Epilogue, class Communicate = Nothing>
+/// 96 threads; `await(team, place)`, if given, by the threads that load, before the tile at `place`: it may
+/// wait until A and B have come. All threads meet behind it. Takes the named barriers 1 to 4.
+template <int kStages, class U, class Epilogue, class Communicate = Nothing, class Await = Nothing>
 __device__ void multiply(const Problem<U>& problem, Part part, Epilogue&& epilogue,
-                         Communicate&& communicate = {}) {
+                         Communicate&& communicate = {}, Await&& await = {}) {
   __shared__ std::uint64_t full[kStages], empty[kStages];
   const int thread = threadIdx.x, group = thread / kGroup;
   if (thread == 0) {
@@ -249,11 +257,11 @@ __device__ void multiply(const Problem<U>& problem, Part part, Epilogue&& epilog
   // follows.
   if (group == 0) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
-    if constexpr (std::is_same_v<std::remove_cvref_t<Communicate>, Nothing>) {
-      produce<kStages>(problem, part, Team{thread, kGroup, 1}, full, empty);
+    if constexpr (kIsNothing<Communicate>) {
+      produce<kStages>(problem, part, Team{thread, kGroup, 1}, await, full, empty);
     } else {
       if (thread < kLoaders)
-        produce<kStages>(problem, part, Team{thread, kLoaders, 1}, full, empty);
+        produce<kStages>(problem, part, Team{thread, kLoaders, 1}, await, full, empty);
       else
         communicate(Team{thread - kLoaders, kCommunicators, 2});
     }

@@ -42,6 +42,13 @@ __device__ inline void fence_shared_for_copies() {
 #endif
 }
 
+/// Orders what this thread has seen of global memory before asynchronous copies that it starts afterwards.
+__device__ inline void fence_global_for_copies() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.global;" ::: "memory");
+#endif
+}
+
 /// Asynchronous copies that this thread has started and committed have been written, not only read.
 __device__ inline void wait_for_async_stores() {
 #if __CUDA_ARCH__ >= 900
