@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "harness/virtual_gpu/exec/cluster.h"
+#include "harness/virtual_gpu/exec/past_code.h"
 
 namespace pkb::virtual_gpu {
 namespace {
@@ -114,13 +115,40 @@ std::byte* BlockState::look_up(std::uint32_t slot, std::uint64_t address, std::u
   const auto others =
       static_cast<std::uint32_t>(x_launch.ranks);  // the last counter is for memory of no rank
   const bool known = found->owner >= 0 && found->owner < x_launch.ranks;
+  if (x_watching) x_watch.add(host_bytes(address, found->to_host), bytes);
   x_ranges[slot] = {found->base,
-                    found->bytes,
+                    x_watching ? 0 : found->bytes,
                     found->to_host,
                     known ? static_cast<std::uint32_t>(found->owner) : others,
                     found->constant,
                     found->shadow.get()};
   return host_bytes(address, found->to_host);
+}
+
+bool BlockState::watch_polling() {
+  constexpr std::uint32_t kLongestRound = 1u << 16;  // instructions
+  x_watch.clear();
+  x_watching = true;
+  std::fill(x_ranges.begin(), x_ranges.end(), Range{});
+  bool polls = true;
+  for (std::uint32_t i = 0; i < x_warps.size(); ++i) {
+    if (x_stops[i] != Warp::Stop::polling) continue;
+    const std::uint64_t progress = x_warps[i].progress_count();
+    x_stops[i] = x_warps[i].run(kLongestRound);
+    if (x_stops[i] == Warp::Stop::budget) x_watch.give_up();
+    polls &= x_warps[i].progress_count() == progress &&
+             (x_stops[i] == Warp::Stop::polling || x_stops[i] == Warp::Stop::budget);
+  }
+  std::fill(x_ranges.begin(), x_ranges.end(), Range{});
+  x_watching = false;
+  x_watch.seal();
+  return polls;
+}
+
+std::uint64_t BlockState::progress_count() const {
+  std::uint64_t count = 0;
+  for (const Warp& warp : x_warps) count += warp.progress_count();
+  return count;
 }
 
 std::string BlockState::describe(std::uint64_t address, std::uint64_t bytes) const {
@@ -214,7 +242,7 @@ void BlockState::release(std::uint32_t id) {
   std::fill(barrier.lanes.begin(), barrier.lanes.end(), 0u);
 }
 
-Kernel::Kernel() = default;
+Kernel::Kernel() : past_code(std::make_unique<PastCode>()) {}
 Kernel::~Kernel() = default;
 Kernel::Kernel(Kernel&&) noexcept = default;
 Kernel& Kernel::operator=(Kernel&&) noexcept = default;

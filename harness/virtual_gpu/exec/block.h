@@ -15,6 +15,7 @@
 #include "harness/virtual_gpu/exec/wait.h"
 #include "harness/virtual_gpu/exec/warp.h"
 #include "harness/virtual_gpu/exec/warpgroup.h"
+#include "harness/virtual_gpu/exec/watch.h"
 
 namespace pkb::virtual_gpu {
 
@@ -103,6 +104,18 @@ class BlockState {
       return host_bytes(address, range.to_host);
     return look_up(slot, address, bytes, write);
   }
+  /// The same for what several lanes access. Also null where each lane's bytes have to be looked up for themselves.
+  std::byte* global_of_lanes(std::uint32_t slot, std::uint64_t address, std::uint64_t bytes, bool write) {
+    const Range& range = x_ranges[slot];
+    const std::uint64_t offset = address - range.base;
+    if (offset < range.bytes && bytes <= range.bytes - offset && !(write && range.constant)) [[likely]]
+      return host_bytes(address, range.to_host);
+    return x_watching ? nullptr : look_up(slot, address, bytes, write);
+  }
+  /// Bytes outside of global memory decide how it goes on.
+  void looks_at(const void* at, std::uint64_t bytes) {
+    if (x_watching) x_watch.add(at, bytes);
+  }
   void count_global(std::uint32_t slot, std::uint64_t bytes, bool write) {
     (write ? x_written : x_read)[x_ranges[slot].owner] += bytes;
   }
@@ -141,6 +154,11 @@ class BlockState {
   /// Sees what was allocated and freed since.
   void refresh();
   void stopped(std::uint32_t warp, Warp::Stop stop) { x_stops[warp] = stop; }
+  /// Lets the warps that poll go round their loops once more to see what they look at. False when one has done more.
+  bool watch_polling();
+  /// Whether what watch_polling() saw has changed.
+  bool may_go_on() const { return x_memory.generation() != x_generation || x_watch.changed(); }
+  std::uint64_t progress_count() const;
   /// What the threads of a warp wait for, as Block::waits.
   std::vector<Wait> waits(std::uint32_t warp, std::uint64_t budget);
   /// The memory that holds an address, by name, and the offset there; no name where nothing does.
@@ -176,6 +194,8 @@ class BlockState {
   std::vector<std::uint64_t> x_read, x_written;  ///< global bytes by owner; the last is for memory of no rank
   std::vector<Warp::Stop> x_stops;               ///< of each warp, when it last ran
   bool x_triggered = false;
+  bool x_watching = false;  ///< x_watch learns of what is looked up, which is every access then
+  Watch x_watch;
 };
 
 }  // namespace pkb::virtual_gpu

@@ -89,11 +89,28 @@ Block::Outcome ClusterState::run(std::uint32_t budget, std::uint64_t seed) {
       if (has_fault()) return Block::Outcome::fault;
       continue;
     }
-    if (polls) return Block::Outcome::polling;
+    if (polls) return watch_polling();
     if (left) continue;
     stuck();
     return Block::Outcome::fault;
   }
+}
+
+Block::Outcome ClusterState::watch_polling() {
+  bool polls = true;
+  for (const auto& block : x_blocks) polls &= block->watch_polling();
+  if (has_fault()) return Block::Outcome::fault;
+  return polls ? Block::Outcome::polling : Block::Outcome::budget;
+}
+
+bool ClusterState::may_go_on() const {
+  return std::ranges::any_of(x_blocks, [](const auto& block) { return block->may_go_on(); });
+}
+
+std::uint64_t ClusterState::progress_count() const {
+  std::uint64_t count = 0;
+  for (const auto& block : x_blocks) count += block->progress_count();
+  return count;
 }
 
 std::uint64_t ClusterState::draw_due() {
@@ -199,6 +216,8 @@ Block::Block(const Launch& launch, Memory& memory, std::uint64_t index, std::uin
 Block::~Block() = default;
 Block::Outcome Block::run(std::uint32_t budget, std::uint64_t seed) { return x_state->run(budget, seed); }
 const Fault& Block::fault() const { return x_state->fault(); }
+bool Block::may_go_on() const { return x_state->may_go_on(); }
+std::uint64_t Block::progress_count() const { return x_state->progress_count(); }
 const Counters& Block::counters() const { return x_state->counters(); }
 std::uint32_t Block::triggered() const { return x_state->triggered(); }
 std::vector<Wait> Block::waits(std::uint64_t budget) { return x_state->waits(budget); }

@@ -27,6 +27,8 @@ class ClusterState {
   bool has_fault() const;
   const Fault& fault() const;  ///< where there is one
   const Counters& counters();
+  bool may_go_on() const;  ///< as Block's
+  std::uint64_t progress_count() const;
   std::uint32_t triggered() const;
   std::vector<Wait> waits(std::uint64_t budget);
 
@@ -46,6 +48,7 @@ class ClusterState {
  private:
   void perform_due(std::uint64_t now);
   void perform_next();
+  Block::Outcome watch_polling();
   void stuck();
   void stuck(BlockState& block, std::uint32_t warp);
   void complete_barrier();

@@ -47,7 +47,7 @@ void branch_indexed(Warp& warp, const Instruction& in) {
   warp.turn_back(warp.block().kernel().code.data() + distances[0] <= &in);
 }
 
-void exit(Warp& warp, const Instruction&) { warp.exit(); }
+void exit(Warp& warp, const Instruction& in) { warp.exit(in); }
 
 void copy_arguments(Warp& warp, std::uint32_t lanes, const Kernel::Parameter* from, std::uint64_t from_base,
                     const Kernel::Parameter* to, std::uint64_t to_base, std::size_t count) {
@@ -115,9 +115,9 @@ void call_indirect(Warp& warp, const Instruction& in) {
   }
 }
 
-void ret(Warp& warp, const Instruction&) {
+void ret(Warp& warp, const Instruction& in) {
   Frame& frame = warp.frame();
-  if (frame.call == nullptr) return warp.exit();
+  if (frame.call == nullptr) return warp.exit(in);
   const Kernel& kernel = warp.block().kernel();
   const Kernel::Function& callee = kernel.functions[frame.function];
   const CallList list(kernel, *frame.call);
@@ -269,6 +269,19 @@ void branch_if(Warp& warp, const Instruction& in) {
   if (lanes == warp.mask()) return warp.jump(in);
   warp.diverge(in, lanes);
 }
+
+std::vector<std::uint32_t> successors(const Kernel& kernel, std::uint32_t index) {
+  const Instruction& in = kernel.code[index];
+  const auto target = static_cast<std::uint32_t>(static_cast<std::int64_t>(index) + in.target);
+  if (leaves(in) || in.execute == trap || in.execute == run_off_the_end) return {};
+  if (in.execute == branch_always) return {target};
+  if (in.execute == branch_if) return {index + 1, target};
+  if (in.execute == branch_indexed)
+    return {kernel.lists.begin() + in.list(), kernel.lists.begin() + in.list() + in.count};
+  return {index + 1};
+}
+
+bool leaves(const Instruction& in) { return in.execute == exit || in.execute == ret; }
 
 void raise_unsupported(Warp& warp, const Instruction& in) {
   warp.fault(in, warp.first_lane(), Fault::Kind::unsupported, 0,

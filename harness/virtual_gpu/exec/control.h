@@ -15,6 +15,11 @@ void branch_always(Warp& warp, const Instruction& in);
 /// Branches where predicate `in.guard` holds.
 void branch_if(Warp& warp, const Instruction& in);
 
+/// Where control may go from instruction `index` of the code, within its function.
+std::vector<std::uint32_t> successors(const Kernel& kernel, std::uint32_t index);
+/// Whether its threads leave the function there.
+bool leaves(const Instruction& in);
+
 void raise_unsupported(Warp& warp, const Instruction& in);
 /// Stands behind the last instruction of each function.
 void run_off_the_end(Warp& warp, const Instruction& in);

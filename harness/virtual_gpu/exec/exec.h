@@ -33,6 +33,7 @@ inline constexpr std::uint64_t kSharedWindow = 1ull << 60, kLocalWindow = 2ull <
 inline constexpr std::uint64_t kParameterWindow = 3ull << 60;
 
 class DeviceHeap;
+class PastCode;
 class Warp;
 struct Instruction;
 using Handler = void (*)(Warp&, const Instruction&);
@@ -82,6 +83,7 @@ struct Kernel {
   bool explicit_cluster = false;  ///< a launch has to be in clusters
   bool blocks_are_clusters = false;  ///< the launch's grid counts clusters
   bool allocates = false;             ///< calls malloc or free: its launches need a heap
+  std::unique_ptr<PastCode> past_code;
 
   Kernel();
   ~Kernel();
@@ -144,16 +146,21 @@ class Block {
   enum class Outcome : std::uint8_t {
     finished,
     budget,   ///< used up its budget and made progress
-    polling,  ///< every live warp only repeats the same loads and no copy is under way: nothing changes until
-              ///< memory does
+    polling,  ///< every live warp only repeats the same loads and no copy is under way: see may_go_on()
     fault,
   };
   /// Runs the block's warps in turn until all exit, a fault occurs, all are polling, or about `budget`
   /// instructions of each warp were executed. `seed` 0 takes warps in order, others shuffle.
   Outcome run(std::uint32_t budget, std::uint64_t seed = 0);
 
+  /// After Outcome::polling: whether what the block looks at has changed since, or may have. Cheap against another
+  /// run, which would be in vain otherwise.
+  bool may_go_on() const;
+
   const Fault& fault() const;  ///< after Outcome::fault
-  const Counters& counters() const;
+  const Counters& counters() const;  ///< as of now
+  /// Grows with every step that may change memory.
+  std::uint64_t progress_count() const;
   /// How many of its blocks have let dependent launches start.
   std::uint32_t triggered() const;
   /// What its threads wait for. Those that poll go round their loop once more to show it, which costs at most

@@ -25,6 +25,7 @@ void wait(Warp& warp, const Instruction& in) {
     if (check != nullptr && before) check->join(warp.index(), warp.mask(), before->finish());
     return;
   }
+  warp.block().looks_at(done, sizeof *done);
   warp.enter(&warp.frame(), &in);
   warp.turn_back(true);
 }

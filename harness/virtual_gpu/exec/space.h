@@ -49,7 +49,7 @@ struct GlobalSpace {
   using Address = std::uint64_t;
   static std::byte* map(Warp& warp, const Instruction& in, std::uint64_t first, std::uint64_t extent,
                         Access access) {
-    return warp.block().global(static_cast<std::uint32_t>(in.target), first, extent, access == Access::write);
+    return warp.block().global_of_lanes(static_cast<std::uint32_t>(in.target), first, extent, access == Access::write);
   }
   static void account(Warp& warp, const Instruction& in, std::uint64_t, std::uint64_t bytes, Access access) {
     warp.block().count_global(static_cast<std::uint32_t>(in.target), bytes, access == Access::write);

@@ -34,7 +34,9 @@ const Instruction& place_of(const Fragment& fragment) {
 
 /// `who` is stuck for good, as `waits` say: `warp` is to blame.
 void blame(Warp& warp, std::string_view who, const std::vector<Wait>& waits) {
-  const Fragment fragment = warp.fragments().front();
+  const std::vector<Fragment> fragments = warp.fragments();
+  const auto waiting = std::ranges::find_if(fragments, [](const Fragment& each) { return each.state != Fragment::State::ready; });
+  const Fragment& fragment = waiting == fragments.end() ? fragments.front() : *waiting;
   warp.fault(place_of(fragment), std::countr_zero(fragment.lanes), Fault::Kind::barrier_divergence, 0,
              fmt::format("{}: {}", who, lines(waits)));
 }
@@ -102,7 +104,12 @@ std::vector<Wait> ClusterState::waits(std::uint64_t budget) {
 }
 
 void ClusterState::stuck(BlockState& block, std::uint32_t warp) {
-  blame(block.warps()[warp], "the threads of a warp have diverged and wait for each other", block.waits(warp, 0));
+  const std::vector<Fragment> fragments = block.warps()[warp].fragments();
+  const bool all_wait = std::ranges::none_of(fragments, [](const Fragment& each) { return each.state == Fragment::State::ready; });
+  blame(block.warps()[warp],
+        all_wait ? "the threads of a warp have diverged and wait for each other"
+                 : "the threads of a warp have diverged and some end past where the others wait for them",
+        block.waits(warp, 0));
 }
 
 void ClusterState::stuck() {

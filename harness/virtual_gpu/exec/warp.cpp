@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "harness/virtual_gpu/exec/block.h"
+#include "harness/virtual_gpu/exec/control.h"
+#include "harness/virtual_gpu/exec/past_code.h"
 
 namespace pkb::virtual_gpu {
 namespace {
@@ -23,6 +25,20 @@ void fill_constants(std::byte* registers, const Kernel::Function& function) {
   if (!function.register_image.empty())
     std::memcpy(registers + function.register_image_offset, function.register_image.data(),
                 function.register_image.size());
+}
+
+// Threads do not wait for those that exit. But those that have gone on to code which the waiting ones have still to come
+// to should have come first: the instruction is one for all of them (PTX ISA 9.7.13.1: in conditionally executed code only
+// if all threads of the warp evaluate the condition alike).
+bool goes_past_wait(const Kernel& kernel, const Fragment& fragment, const Fragment& waiting) {
+  const Instruction* const end = fragment.next + std::max(fragment.next->run, 1u);
+  const Instruction* const leaving = std::find_if(fragment.next, end, leaves);
+  const Instruction* at = waiting.next;
+  const Frame* frame = waiting.frame;
+  for (; frame != nullptr && frame != fragment.frame; frame = frame->caller) at = frame->call;
+  // What lies past an instruction stands behind it.
+  return leaving != fragment.next && frame != nullptr && at < fragment.next &&
+         kernel.past_code->is_past(kernel, *at, leaving[-1]);
 }
 
 }  // namespace
@@ -103,7 +119,8 @@ bool Warp::select() {
     if (can_run && (best == nullptr || rank(fragment) < rank(*best))) best = &fragment;
   }
   x_attention = true;
-  if (best == nullptr) return false;
+  if (best == nullptr || x_ends_wanted) return false;
+  if ((best->lanes & ~x_past) != 0 && goes_past(*best)) x_past |= best->lanes;
   const Fragment chosen = *best;
   *best = x_fragments.back();
   x_fragments.pop_back();
@@ -126,6 +143,13 @@ bool Warp::select() {
   return true;
 }
 
+bool Warp::goes_past(const Fragment& fragment) const {
+  return std::ranges::any_of(x_fragments, [&](const Fragment& other) {
+    return &other != &fragment && other.state == Fragment::State::rendezvous &&
+           (other.wanted & fragment.lanes) != 0 && goes_past_wait(x_block->kernel(), fragment, other);
+  });
+}
+
 void Warp::give_way() {
   x_spins = 0;
   for (const Fragment& other : x_fragments)
@@ -143,8 +167,15 @@ void Warp::split(const Instruction* to, std::uint32_t lanes, Frame* frame) {
   x_attention = true;
 }
 
-void Warp::exit() {
+void Warp::exit(const Instruction& in) {
   const std::uint32_t lanes = x_mask;
+  x_ends_wanted = (lanes & x_past) != 0 && std::ranges::any_of(x_fragments, [&](const Fragment& other) {
+    return other.state == Fragment::State::rendezvous && (other.wanted & lanes & x_past) != 0;
+  });
+  if (x_ends_wanted) {
+    x_attention = true;
+    return stop(in);
+  }
   x_live &= ~lanes;
   x_mask = 0;
   x_attention = true;
@@ -246,9 +277,10 @@ std::vector<Fragment> Warp::fragments() const {
 }
 
 bool Warp::waits_for_itself() const {
-  return x_live != 0 && x_mask == 0 && std::ranges::all_of(x_fragments, [this](const Fragment& fragment) {
+  const auto waits = [this](const Fragment& fragment) {
     return fragment.state == Fragment::State::rendezvous && (fragment.wanted & x_live & ~fragment.lanes) != 0;
-  });
+  };
+  return x_live != 0 && x_mask == 0 && (x_ends_wanted || std::ranges::all_of(x_fragments, waits));
 }
 
 void Warp::observe(std::uint64_t budget, Observer& observer) {

@@ -133,8 +133,8 @@ class Warp {
   void turn_back(bool backward) {
     if (backward) loop();
   }
-  /// The executing lanes end.
-  void exit();
+  /// The executing lanes end at `in`.
+  void exit(const Instruction& in);
   /// All executing lanes continue at `to` in `frame`.
   void enter(Frame* frame, const Instruction* to);
   Frame* push_frame(std::uint32_t function, const Instruction* call, std::uint32_t lanes);
@@ -198,7 +198,8 @@ class Warp {
   }
   /// Grows with every step that may change memory.
   std::uint64_t progress_count() const { return x_progress; }
-  /// Whether its threads wait for each other, so that nobody else can make it go on.
+  /// Whether its threads wait for each other, so that nobody else can make it go on, or for threads that have gone
+  /// past where they wait and end now.
   bool waits_for_itself() const;
   /// All fragments, the running one included.
   std::vector<Fragment> fragments() const;
@@ -236,6 +237,7 @@ class Warp {
   std::vector<const Frame*> active_frames() const;
   void remember();
   bool select();
+  bool goes_past(const Fragment& fragment) const;
   Fragment current() const { return {x_next, x_mask, x_turn, x_frame, x_state, x_wanted}; }
 
   std::byte* x_registers;
@@ -246,12 +248,14 @@ class Warp {
   bool x_attention = false;  ///< something beside one fragment's straight run: see run()
   bool x_check = false;      ///< a backward branch asks whether the warp is polling
   bool x_faulted = false;
+  bool x_ends_wanted = false;  ///< threads of x_past are about to end while others wait for them
   std::uint64_t x_quiet = 0;  ///< backward branches since the last progress
   std::uint64_t x_progress = 0;
   BlockState* x_block;
 
   std::uint32_t x_index;
   std::uint32_t x_live;
+  std::uint32_t x_past = 0;  ///< lanes that have gone past where others waited for them
   std::uint32_t x_carry = 0;
   ClusterBarrier x_cluster_barrier;
   std::uint32_t x_turn = 0;

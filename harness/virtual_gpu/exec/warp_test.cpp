@@ -244,6 +244,55 @@ TEST(Barriers, AlignedOnesNeedTheWholeWarp) {
   }
 }
 
+// Some threads of a warp come to the instruction in `body`; what the others do instead decides.
+struct Passing {
+  const char* name;
+  const char* body;  // 32 threads; %p1: those below 12
+  bool allowed;
+};
+class PassingBy : public testing::TestWithParam<Passing> {};
+
+TEST_P(PassingBy, IsAFaultWhenTheyGoOnBehindIt) {
+  for (const std::uint64_t seed : {0, 1, 2}) {
+    TestRun run(kernel_text(std::string("setp.lt.u32 %p1, %r0, 12;\n") + GetParam().body));
+    if (GetParam().allowed) {
+      EXPECT_EQ(run.run(seed), Block::Outcome::finished);
+      continue;
+    }
+    ASSERT_EQ(run.run(seed), Block::Outcome::fault);
+    EXPECT_EQ(run.block().fault().kind, Fault::Kind::barrier_divergence);
+    EXPECT_THAT(run.block().fault().text,
+                testing::AllOf(testing::StartsWith("the threads of a warp have diverged and some end past where the "
+                                                   "others wait for them: "),
+                               testing::HasSubstr("12 threads wait in ")));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, PassingBy,
+    testing::Values(
+        Passing{"ArmOfABranch", "@!%p1 bra join;\nbar.sync 0;\njoin:\nst.global.u32 [%rd0], 1;", false},
+        Passing{"LongArm", "@!%p1 bra join;\nst.global.u32 [%rd0], 1;\nbarrier.sync.aligned 0;\njoin:\n"
+                           "mul.lo.u32 %r1, %r0, 4;\nst.global.u32 [%rd0+4], %r1;", false},
+        Passing{"MoreRoundsOfALoop",
+                "selp.u32 %r1, 3, 1, %p1;\nround:\nbar.sync 0;\nsub.u32 %r1, %r1, 1;\nsetp.ne.u32 %p2, %r1, 0;\n"
+                "@%p2 bra round;\nst.global.u32 [%rd0], %r1;", false},
+        Passing{"ShuffleOfAll",
+                "@!%p1 bra join;\nshfl.sync.idx.b32 %r2, %r0, 0, 31, -1;\njoin:\nst.global.u32 [%rd0], %r2;", false},
+        Passing{"OnTheWayThere",
+                "mov.u32 %r1, 5000;\n@!%p1 bra join;\nround:\nsub.u32 %r1, %r1, 1;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra round;\n"
+                "join:\nst.global.u32 [%rd0], 1;\nbar.sync 0;\nst.global.u32 [%rd0+4], 1;\n@%p1 bra out;\n"
+                "st.global.u32 [%rd0+8], 1;\nout:", true},
+        Passing{"ThoseWhoLeave", "@!%p1 bra out;\nbar.sync 0;\nst.global.u32 [%rd0], 1;\nout:", true},
+        Passing{"ThoseWhoWorkAndLeave",
+                "@%p1 bra some;\nst.global.u32 [%rd0], 2;\nret;\nsome:\nbar.sync 0;\nst.global.u32 [%rd0+4], 1;", true},
+        Passing{"ShuffleOfThosePresent",
+                "@!%p1 bra join;\nshfl.sync.idx.b32 %r2, %r0, 0, 31, 0xfff;\njoin:\nst.global.u32 [%rd0], %r2;", true},
+        Passing{"LoopAroundBoth",
+                "mov.u32 %r1, 3;\nround:\n@%p1 bra few;\nst.global.u32 [%rd0], 1;\nfew:\nbar.sync 0;\n"
+                "sub.u32 %r1, %r1, 1;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra round;", true}),
+    [](const auto& test) { return test.param.name; });
+
 TEST(Barriers, ADivergedWarpGathersAtAnAlignedOne) {
   // One lane leaves, one comes late, and the other warp waits meanwhile.
   TestRun run(kernel_text(R"(

@@ -19,10 +19,11 @@ using namespace std::chrono_literals;
 // cost of changing blocks and short against the time in which a counted spin must see its flag.
 constexpr std::uint32_t kSlice = 8192;
 
-// A polling block is tried again after a quarter of the time it has polled, so that waiting adds at most that much
-// to what it waits for while the number of tries grows only logarithmically. The longest pause leaves most of the
-// core to others however many blocks poll: a try takes a few microseconds.
-constexpr auto kShortestPause = 4us, kLongestPause = 1000us, kLongestPausePerBlock = 20us;
+// Looks for polling blocks are a quarter of the time apart that nothing has happened here, so that waiting adds at most
+// that much to what is waited for while the number of looks grows only logarithmically; and so far apart that they
+// take a small part of the core however many blocks poll.
+constexpr auto kShortestPause = 4us, kLongestPause = 1000us;
+constexpr int kPausePerLook = 8;
 
 // Waits are worth describing when they last; the text costs more than the polls.
 constexpr auto kDescribeAfter = 50ms;
@@ -33,10 +34,6 @@ constexpr std::uint64_t kExplainBudget = 1'000'000;  // instructions of warps
 std::string coordinates(const Dim3& block) { return fmt::format("({},{},{})", block.x, block.y, block.z); }
 
 }  // namespace
-
-struct Engine::PausedLater {
-  bool operator()(const ResidentPtr& a, const ResidentPtr& b) const { return a->retry_at > b->retry_at; }
-};
 
 void Engine::execute() {
   prctl(PR_SET_TIMERSLACK, 1000);  // ns: the default of 50 us would be most of a pause
@@ -75,12 +72,7 @@ void Engine::dispatch() {
 }
 
 Engine::ResidentPtr Engine::next_block() {
-  const auto now = Clock::now();
-  while (!x_paused.empty() && x_paused.front()->retry_at <= now) {
-    std::ranges::pop_heap(x_paused, PausedLater{});
-    x_due.push_back(std::move(x_paused.back()));
-    x_paused.pop_back();
-  }
+  look_at_paused();
   const bool take_due = !x_due.empty() && (x_due_next || x_ready.empty());
   auto& queue = take_due ? x_due : x_ready;
   x_due_next = !take_due;
@@ -105,17 +97,17 @@ void Engine::run_block(std::unique_lock<std::mutex>& lock, ResidentPtr resident)
 
   std::optional<Fault> failure;
   auto outcome = Block::Outcome::fault;
-  std::uint64_t instructions = 0;
-  bool memory_changed = false;
+  std::uint64_t instructions = 0, progress = 0;
   try {
     if (!resident->block) {
       resident->block = std::make_unique<Block>(grid->launch, x_memory, resident->index, resident->sms);
     }
-    const Counters& counters = resident->block->counters();
-    const std::uint64_t instructions_before = counters.lane_instructions, written_before = counters.global_written;
-    outcome = resident->block->run(budget, seed);
-    instructions = counters.lane_instructions - instructions_before;
-    memory_changed = counters.global_written != written_before;
+    Block& block = *resident->block;
+    const std::uint64_t instructions_before = block.counters().lane_instructions;
+    const std::uint64_t progress_before = block.progress_count();
+    outcome = block.run(budget, seed);
+    instructions = block.counters().lane_instructions - instructions_before;
+    progress = block.progress_count() - progress_before;
     if (outcome == Block::Outcome::fault) failure = resident->block->fault();
   } catch (const std::exception& error) {
     failure.emplace().kind = Fault::Kind::unsupported;
@@ -135,26 +127,33 @@ void Engine::run_block(std::unique_lock<std::mutex>& lock, ResidentPtr resident)
     if (failure) fail(*failure);
     finish_if_done(grid);
   } else {
-    keep(std::move(resident), outcome == Block::Outcome::polling, memory_changed);
+    keep(std::move(resident), outcome == Block::Outcome::polling, progress != 0);
   }
 }
 
 void Engine::keep(ResidentPtr resident, bool polls, bool memory_changed) {
   if (!polls || memory_changed) progressed();
-  if (!polls) {
-    resident->polling = false;
+  if (polls)
+    x_paused.push_back(std::move(resident));
+  else
     x_ready.push_back(std::move(resident));
-    return;
-  }
-  const auto now = Clock::now();
-  if (!resident->polling || memory_changed) {
-    resident->polling = true;
-    resident->polling_since = now;
-  }
-  const Clock::duration longest = kLongestPause + kLongestPausePerBlock * x_paused.size();
-  resident->retry_at = now + std::clamp<Clock::duration>((now - resident->polling_since) / 4, kShortestPause, longest);
-  x_paused.push_back(std::move(resident));
-  std::ranges::push_heap(x_paused, PausedLater{});
+}
+
+void Engine::look_at_paused() {
+  const auto begin = Clock::now();
+  if (x_paused.empty() || begin < next_look()) return;
+  const auto moving = std::partition(x_paused.begin(), x_paused.end(),
+                                     [](const ResidentPtr& resident) { return !resident->block->may_go_on(); });
+  std::move(moving, x_paused.end(), std::back_inserter(x_due));
+  x_paused.erase(moving, x_paused.end());
+  x_looked = Clock::now();
+  x_look_cost = x_looked - begin;
+}
+
+Engine::Clock::time_point Engine::next_look() const {
+  const Clock::duration pause =
+      std::clamp<Clock::duration>((x_looked - x_progressed) / 4, kShortestPause, kLongestPause);
+  return x_looked + std::max(pause, kPausePerLook * x_look_cost);
 }
 
 void Engine::count_triggered(Resident& resident, std::uint64_t blocks) {
@@ -190,10 +189,9 @@ void Engine::finish_if_done(const std::shared_ptr<Grid>& grid) {
 // What polls may now see what it waits for.
 void Engine::progressed() {
   x_status.progressed();
-  if (x_paused.empty()) return;
-  std::ranges::move(x_paused, std::back_inserter(x_due));
-  x_paused.clear();
-  if (x_options.threads > 1) x_work_changed.notify_all();
+  x_progressed = Clock::now();
+  x_polling_since.reset();
+  if (!x_paused.empty() && x_options.threads > 1) x_work_changed.notify_all();
 }
 
 void Engine::wait_for_work(std::unique_lock<std::mutex>& lock) {
@@ -204,16 +202,14 @@ void Engine::wait_for_work(std::unique_lock<std::mutex>& lock) {
   const auto now = Clock::now();
   if (x_running == 0 && x_running_host_calls == 0) {
     x_status.host_waits(x_waiting_callers > 0 || now - x_asked < kQuestionHolds);
-    if (!x_status.is_polling()) {
-      x_status.polls(true);
-      x_polling_since = now;
-      x_waits_described = false;
-    } else if (!x_waits_described && now - x_polling_since > kDescribeAfter) {
+    // Whoever reads that all wait reads for what, too.
+    if (!x_polling_since) x_polling_since = now;
+    if (!x_status.is_polling() && now - *x_polling_since > kDescribeAfter) {
       describe_waits();
-      x_waits_described = true;
+      x_status.polls(true);
     }
   }
-  x_work_changed.wait_until(lock, x_paused.front()->retry_at);
+  x_work_changed.wait_until(lock, next_look());
 }
 
 // The context is dead, as a real one is: every grid ends with what its blocks have done so far.

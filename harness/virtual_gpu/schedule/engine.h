@@ -25,8 +25,8 @@ namespace pkb::virtual_gpu {
 /// The virtual device at work: streams run side by side, their kernels' blocks are resident on the SMs as far as
 /// the chip has room, and a few host threads execute the resident blocks in turn.
 ///
-/// Blocks that only poll are retried with growing pauses during which the threads sleep, since the processes of
-/// other ranks need the cores to bring about what is waited for.
+/// Blocks that only poll stand aside until what they look at changes. The engine looks there with growing pauses
+/// during which the threads sleep, since the processes of other ranks need the cores to bring about what is waited for.
 class Engine {
  public:
   struct Options {
@@ -78,7 +78,6 @@ class Engine {
   using Clock = std::chrono::steady_clock;
   struct Grid;
   struct Resident;
-  struct PausedLater;
   using ResidentPtr = std::unique_ptr<Resident>;
 
   // engine.cpp: streams and their work. All of these are called with the mutex held.
@@ -98,6 +97,8 @@ class Engine {
   ResidentPtr next_block();
   void run_block(std::unique_lock<std::mutex>& lock, ResidentPtr resident);
   void keep(ResidentPtr resident, bool polls, bool memory_changed);
+  void look_at_paused();
+  Clock::time_point next_look() const;
   void count_triggered(Resident& resident, std::uint64_t blocks);
   void block_ended(Resident& resident);
   void finish_if_done(const std::shared_ptr<Grid>& grid);
@@ -124,15 +125,17 @@ class Engine {
   std::deque<std::shared_ptr<Grid>> x_grids;   ///< in the order they started
   Residency x_residency;
   std::deque<ResidentPtr> x_ready;             ///< resident and not known to poll
-  std::deque<ResidentPtr> x_due;               ///< polling, to be tried again now
-  std::vector<ResidentPtr> x_paused;           ///< polling; a heap by the time of the next try
+  std::deque<ResidentPtr> x_due;               ///< polled, and what they look at may have changed
+  std::vector<ResidentPtr> x_paused;           ///< polling
+  Clock::time_point x_looked;                  ///< when the engine last looked for them
+  Clock::duration x_look_cost{0};              ///< how long that took
+  Clock::time_point x_progressed;              ///< when something last happened that may end the polling
   bool x_due_next = false;                     ///< ready and due blocks take turns
   int x_running = 0;                           ///< blocks and device work in the hands of threads
   int x_running_host_calls = 0;
   bool x_failed = false, x_stopping = false;
   StatusPage x_status;
-  Clock::time_point x_polling_since;
-  bool x_waits_described = false;
+  std::optional<Clock::time_point> x_polling_since;  ///< that nothing here does anything but poll
   int x_waiting_callers = 0;
   mutable Clock::time_point x_asked;           ///< when the program last asked whether work is done
   std::uint64_t x_seed = 0, x_launches = 0, x_work_done = 0;

@@ -155,8 +155,10 @@ TEST_F(EngineTest, OneBlockMoreThanResidentWaitsForever) {
 }
 
 TEST_F(EngineTest, PollingIsPublishedAndProgressStands) {
-  for (const std::string& kernel : {kWait, kWaitByCas}) {
-    Engine engine(x_memory, options());
+  for (const auto& [kernel, seed] : {std::pair(kWait, 0), {kWaitByCas, 0}, {kWait, 1}, {kWaitByCas, 2}}) {
+    auto with = options();
+    with.seed = static_cast<std::uint64_t>(seed);
+    Engine engine(x_memory, with);
     set(0, 0);
     set(1, 0);
     EXPECT_FALSE(polling());
@@ -180,7 +182,7 @@ TEST_F(EngineTest, PollingIsPublishedAndProgressStands) {
 
 TEST_F(EngineTest, WaitingCostsLittleTime) {
   Engine engine(x_memory, options());
-  engine.submit(engine.legacy_stream(), launch(kWait, 100));
+  engine.submit(engine.legacy_stream(), launch(kWait, 132 * 2, 1024));  // a full chip of polling warps
   ASSERT_TRUE(soon([&] { return polling(); }));
   std::this_thread::sleep_for(100ms);  // the pauses have grown
   timespec before{}, after{};

@@ -48,8 +48,6 @@ struct Engine::Resident {
   std::uint64_t triggered = 0;     ///< of its blocks, counted in the grid
   std::uint64_t slices = 0;
   std::unique_ptr<Block> block;
-  bool polling = false;
-  Clock::time_point polling_since, retry_at;
 };
 
 }  // namespace pkb::virtual_gpu

@@ -32,6 +32,8 @@ __global__ void __launch_bounds__(1024, 2) fill_and_wait(State* own, unsigned ep
   if (threadIdx.x == 0)
     while (!reached(load_acquire_gpu(&own->word), epoch)) __nanosleep(100);
 }
+// Another grid that comes to the same barrier.
+__global__ void __launch_bounds__(1024, 2) meet(State* own, unsigned target) { arrive_and_wait(&own->arrived, target); }
 __global__ void set(State* own, unsigned epoch) { store_release_gpu(&own->word, epoch); }
 
 void setup(pkb::Context& ctx, const pkb::Args&) {
@@ -49,6 +51,12 @@ void run(pkb::Context& ctx, const pkb::Args& args) {
   const int blocks = 2 * sms + 1, threads = 1024, shared = 0;
 #elif defined(AS_MANY_AS_FIT)
   const int blocks = 2 * sms, threads = 1024, shared = 0;
+#elif defined(BLOCKS_280)
+  const int blocks = 280, threads = 1024, shared = 0;  // a B200 has 148 SMs, an H200 132
+#elif defined(TWO_GRIDS_TOO_LARGE)
+  const int blocks = sms + 1, threads = 1024, shared = 0;
+#elif defined(TWO_GRIDS_THAT_FIT)
+  const int blocks = sms, threads = 1024, shared = 0;
 #elif defined(TOO_MUCH_SHARED)
   const int blocks = sms + 1, threads = 64, shared = 120 * 1024;
 #elif defined(SHARED_THAT_FITS)
@@ -70,8 +78,18 @@ void run(pkb::Context& ctx, const pkb::Args& args) {
   cudaStreamWaitEvent(ctx.stream(), done);
 #endif
   arrivals += blocks;
+#if defined(TWO_GRIDS_TOO_LARGE) || defined(TWO_GRIDS_THAT_FIT)
+  arrivals += blocks;
+  cudaEventRecord(begun, ctx.stream());
+  cudaStreamWaitEvent(other, begun);
+  meet<<<blocks, threads, 0, other>>>(here, arrivals);
+  cudaEventRecord(done, other);
+#endif
   all_reduce<<<blocks, threads, shared, ctx.stream()>>>(peers_of(ctx, args.tensor, args.out, here),
                                                         static_cast<int>(args.out.numel()), arrivals);
+#if defined(TWO_GRIDS_TOO_LARGE) || defined(TWO_GRIDS_THAT_FIT)
+  cudaStreamWaitEvent(ctx.stream(), done);
+#endif
 }
 void teardown(pkb::Context&) {
   cudaStreamDestroy(other);
