@@ -125,12 +125,39 @@ void BlockCheck::touch(const Access& access, Shadow& shadow, int lane, std::uint
   const PlaceId place = x_grid->place(access.place);
   const View& mine = *view(access.warp, lane);
   bool missing = false;
+  if (access.aliased ? !access.reads() : !x_aliased.empty()) check_alias(access, shadow, me, offset);
   for_granules(offset, access.bytes, [&](std::uint64_t at, std::uint32_t bytes) {
     Cell& cell = shadow.cells()[at / kGranule];
     missing |= access.kind == Access::Kind::read && cell.write == 0;
     touch_cell(shadow, cell, me, stamp.with_bytes(bytes), place, mine, at);
   });
   if (missing && shadow.kind() == Shadow::Kind::output && !shadow.is_trusted()) uninitialised(shadow.name(), offset, me, access.bytes, place);
+}
+
+/// A thread that has changed memory by a multicast address looks at it by the memory's own. Only a fence of the proxy makes
+/// these two of one location, even for the thread itself.
+void BlockCheck::check_alias(const Access& access, Shadow& shadow, Thread me, std::uint64_t offset) {
+  constexpr std::size_t kMost = 1u << 16;
+  const Cell* const cell = shadow.cells() + offset / kGranule;
+  const PlaceId place = x_grid->place(access.place);
+  if (access.aliased) {
+    if (x_aliased.size() < kMost) x_aliased[cell] = {me, place};
+    return;
+  }
+  const auto found = x_aliased.find(cell);
+  if (found == x_aliased.end() || found->second.thread != me) return;
+  const PlaceId before = found->second.place;
+  x_aliased.erase(found);
+  checker().report(Fault::Kind::race, place, before, [&] {
+    const Stamp mine = Stamp::of(me, x_now);
+    Fault fault = fault_at(x_ledger, Fault::Kind::race, place, mine);
+    fault.address = offset;
+    fault.text = fmt::format(
+        "race between proxies at byte {} of {}: the same memory through two addresses, a multicast one and its own, "
+        "without fence.proxy.alias between: {} and {}",
+        offset, shadow.name(), describe(x_ledger, mine.writing(), before), describe(x_ledger, mine, place));
+    return fault;
+  });
 }
 
 void BlockCheck::touch_cell(Shadow& shadow, Cell& cell, Thread me, Stamp stamp, PlaceId place, const View& view,

@@ -20,6 +20,13 @@ void BlockCheck::proxy_fence(std::uint32_t warp, std::uint32_t lanes) {
   tick();
 }
 
+void BlockCheck::alias_fence(std::uint32_t warp, std::uint32_t lanes) {
+  std::erase_if(x_aliased, [&](const auto& each) {
+    const Thread thread = each.second.thread;
+    return agent_of(thread) == warp && (lanes >> lane_of(thread) & 1) != 0;
+  });
+}
+
 void BlockCheck::check_proxy(const Access& access, BlockCheck& owner, int lane, std::uint64_t offset,
                              std::uint64_t bytes) {
   if (&owner != this) return;

@@ -37,6 +37,8 @@ struct Access {
   /// Whose access it is: 0, the lanes' own; else that of an asynchronous copy which they issue, and a number for it.
   std::uint32_t agent = 0, agent_lane = 0;
 
+  bool aliased = false;  ///< by another address than the memory's own, a multicast one
+
   bool reads() const { return kind == Kind::read || kind == Kind::peek; }
   bool is_strong() const { return order != Order::weak; }
 };
@@ -99,6 +101,8 @@ class BlockCheck {
   void waited(std::uint32_t warp, std::uint32_t lanes, std::uint32_t agent, std::uint32_t agent_lane, std::uint32_t time);
   /// Generic accesses before it are visible to copies and matrix instructions behind it.
   void proxy_fence(std::uint32_t warp, std::uint32_t lanes);
+  /// Accesses by multicast addresses before it and by others behind it are in order.
+  void alias_fence(std::uint32_t warp, std::uint32_t lanes);
   /// Reports what an asynchronous read of shared memory meets that no proxy fence covers.
   void check_proxy(const Access& access, BlockCheck& owner, int lane, std::uint64_t offset, std::uint64_t bytes);
   /// The agent of the copies that complete at the mbarrier at `offset`.
@@ -153,6 +157,7 @@ class BlockCheck {
 
   bool ordered(const View& view, Thread me, Stamp stamp);
   void touch(const Access& access, Shadow& shadow, int lane, std::uint64_t offset);
+  void check_alias(const Access& access, Shadow& shadow, Thread me, std::uint64_t offset);
   void touch_cell(Shadow& shadow, Cell& cell, Thread me, Stamp stamp, PlaceId place, const View& view, std::uint64_t offset);
   void check_others(Shadow& shadow, Cell& cell, Thread me, Stamp stamp, PlaceId place, const View& view, std::uint64_t offset);
   void note_other(Cell& cell, Thread me, Stamp stamp, PlaceId place, const View& view);
@@ -186,6 +191,12 @@ class BlockCheck {
   SharedShadow x_shared;
   std::unordered_map<std::uint64_t, RecordPtr> x_shared_records;  ///< by offset
   std::vector<Missed> x_missed;
+  /// What threads have changed by multicast addresses and no alias fence of theirs stands behind, by granule.
+  struct Aliased {
+    Thread thread = 0;
+    PlaceId place = 0;
+  };
+  std::unordered_map<const Cell*, Aliased> x_aliased;
   ViewPtr x_clock_view;  ///< whose clock `x_clock` is
   ClockPtr x_clock;
   Ref x_polled_list = 0;

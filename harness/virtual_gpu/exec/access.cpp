@@ -21,6 +21,15 @@ void store_one(std::byte* to, T value) {
   __atomic_store_n(reinterpret_cast<T*>(to), value, __ATOMIC_RELEASE);
 }
 
+/// A lane's value goes to memory at once, or as the schedule has it.
+template <class Space, class T>
+void put(Warp& warp, int lane, std::uint64_t address, std::byte* to, T value) {
+  DelayedStores* const delayed = warp.block().delayed_stores();
+  if (delayed == nullptr || where_is(Space::kSpace, address) != Where::global ||
+      !delayed->add({.warp = warp.index(), .lane = lane}, to, value, sizeof(T)))
+    store_one<T>(to, value);
+}
+
 /// Neither its order nor anything about it has to be checked.
 bool is_simple(Warp& warp, const Instruction& in) {
   return !Ordering::of(in).is_strong() && warp.block().check() == nullptr;
@@ -123,7 +132,7 @@ template <class Space, class T, class Register>
     std::byte* to = access(warp, in, lane, sizeof(T), Access::write);
     if (to == nullptr) return;
     const StrongAccess bracket(warp, in, Space::kSpace, lane, access.address(lane), sizeof(T), check::Access::Kind::write);
-    store_one<T>(to, static_cast<T>(values[lane]));
+    put<Space>(warp, lane, access.address(lane), to, static_cast<T>(values[lane]));
   }
 }
 
@@ -161,7 +170,7 @@ void store_vector(Warp& warp, const Instruction& in) {
     if (to == nullptr) return;
     const StrongAccess bracket(warp, in, Space::kSpace, lane, access.address(lane), bytes, check::Access::Kind::write);
     for (std::uint32_t i = 0; i < in.count; ++i)
-      store_one<T>(to + i * sizeof(T), static_cast<T>(warp.at<Register>(offsets[i])[lane]));
+      put<Space>(warp, lane, access.address(lane), to + i * sizeof(T), static_cast<T>(warp.at<Register>(offsets[i])[lane]));
   }
 }
 

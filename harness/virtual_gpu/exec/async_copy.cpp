@@ -42,6 +42,7 @@ void CopyQueue::issue(CopyPtr copy) {
     for (std::uint32_t left = copy->lanes; left != 0; left &= left - 1)
       copy->group = std::min(copy->group, counts[static_cast<std::size_t>(std::countr_zero(left))]);
   }
+  x_warp->block().release_stores(x_warp->index(), x_warp->mask(), check::Scope::sys);
   copy->due = cluster.draw_due();
   if (copy->arrivals != 0)  // tells that earlier ones are done
     for (const CopyPtr& earlier : x_copies)

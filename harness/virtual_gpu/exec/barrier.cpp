@@ -33,6 +33,7 @@ void warp_barrier(Warp& warp, const Instruction& in) {
   std::uint32_t all = 0;
   for (std::uint32_t left = warp.mask(); left != 0; left &= left - 1) all |= masks[std::countr_zero(left)];
   if (!warp.gathered(in, all)) return;
+  warp.block().release_stores(warp.index(), warp.mask(), check::Scope::cta);
   check::BlockCheck* const check = warp.block().check();
   // Parts of a warp that run together may synchronise each for itself.
   for (std::uint32_t left = warp.mask(); check != nullptr && left != 0;) {
@@ -45,15 +46,21 @@ void warp_barrier(Warp& warp, const Instruction& in) {
 // flags: scope. Ordering between the threads of this process comes with its memory model; other processes need
 // the fence.
 void fence(Warp& warp, const Instruction& in) {
+  const auto scope = static_cast<check::Scope>(in.flags);
+  warp.block().release_stores(warp.index(), warp.mask(), scope);
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (check::BlockCheck* const check = warp.block().check())
-    check->fence(warp.index(), warp.mask(), static_cast<check::Scope>(in.flags), in.place);
+  if (check::BlockCheck* const check = warp.block().check()) check->fence(warp.index(), warp.mask(), scope, in.place);
 }
-// Orders nothing between generic accesses. in.flags: whether it is the fence of the async proxy.
+enum ProxyFence : std::uint8_t { kOtherProxy, kAsyncProxy, kAliasProxy };
+
+// Orders nothing between generic accesses by the same addresses. in.flags: which proxies.
 void proxy_fence(Warp& warp, const Instruction& in) {
+  warp.block().release_stores(warp.index(), warp.mask(), check::Scope::sys);
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (check::BlockCheck* const check = warp.block().check(); check != nullptr && in.flags != 0)
-    check->proxy_fence(warp.index(), warp.mask());
+  check::BlockCheck* const check = warp.block().check();
+  if (check == nullptr) return;
+  if (in.flags == kAsyncProxy) check->proxy_fence(warp.index(), warp.mask());
+  if (in.flags == kAliasProxy) check->alias_fence(warp.index(), warp.mask());
 }
 void nap(Warp& warp, const Instruction&) { warp.idle(); }
 
@@ -105,7 +112,7 @@ void build_fence(Decoder& decoder, const ptx::Statement& statement, const Entry&
   const std::string_view opcode = statement.opcode;
   const auto has = [&](std::string_view word) { return opcode.find(word) != std::string_view::npos; };
   if (has(".proxy") || has(".mbarrier_init")) {
-    decoder.emit(proxy_fence).flags = has(".proxy.async") ? 1 : 0;
+    decoder.emit(proxy_fence).flags = has(".proxy.async") ? kAsyncProxy : has(".proxy.alias") ? kAliasProxy : kOtherProxy;
     return;
   }
   const check::Scope scope = has(".cta")       ? check::Scope::cta

@@ -31,7 +31,8 @@ BlockState::BlockState(ClusterState& cluster, const Launch& launch, Memory& memo
       x_live_threads(x_thread_count),
       x_shared_bytes(std::max<std::uint64_t>(x_kernel.static_shared,
                                              x_kernel.dynamic_shared_offset + launch.dynamic_shared)),
-      x_ranges(x_kernel.memory_accesses) {
+      x_ranges(x_kernel.memory_accesses),
+      x_delayed(cluster) {
   const std::uint32_t warps = (x_thread_count + kLanes - 1) / kLanes;
   x_read.resize(static_cast<std::size_t>(launch.ranks) + 1);
   x_written.resize(static_cast<std::size_t>(launch.ranks) + 1);
@@ -115,14 +116,23 @@ std::byte* BlockState::look_up(std::uint32_t slot, std::uint64_t address, std::u
   const auto others =
       static_cast<std::uint32_t>(x_launch.ranks);  // the last counter is for memory of no rank
   const bool known = found->owner >= 0 && found->owner < x_launch.ranks;
-  if (x_watching) x_watch.add(host_bytes(address, found->to_host), bytes);
+  std::byte* const host = host_bytes(address, found->to_host);
+  if (x_watching) x_watch.add(host, bytes);
+  if (x_delays) x_delayed.settle(host, bytes);
   x_ranges[slot] = {found->base,
-                    x_watching ? 0 : found->bytes,
+                    x_watching || x_delays ? 0 : found->bytes,
                     found->to_host,
                     known ? static_cast<std::uint32_t>(found->owner) : others,
                     found->constant,
                     found->shadow.get()};
-  return host_bytes(address, found->to_host);
+  return host;
+}
+
+void BlockState::delay_stores(bool delays) {
+  if (delays == x_delays) return;
+  x_delays = delays;
+  x_delayed.perform_all();
+  std::fill(x_ranges.begin(), x_ranges.end(), Range{});
 }
 
 bool BlockState::watch_polling() {
@@ -213,6 +223,7 @@ void BlockState::arrive(Warp& warp, const Instruction& in, const Arrival& arriva
     barrier.holds += static_cast<std::uint32_t>(std::popcount(arrival.predicate & warp.mask()));
   }
   warp.progress();
+  x_delayed.share(warp.index(), warp.mask());
   if (x_check) x_check->arrive(arrival.id, warp.index(), warp.mask());
   if (arrival.waits) warp.park(in, Fragment::State::barrier, arrival.id);
   if (complete(barrier)) release(arrival.id);
@@ -220,11 +231,14 @@ void BlockState::arrive(Warp& warp, const Instruction& in, const Arrival& arriva
 
 void BlockState::exited(const Warp& warp, std::uint32_t lanes) {
   if (x_check) x_check->exit(warp.index(), lanes);
+  x_delayed.share(warp.index(), lanes);
   x_live_threads -= static_cast<std::uint32_t>(std::popcount(lanes));
   for (std::uint32_t id = 0; id < kBarriers; ++id)
     if (x_barriers[id].active && complete(x_barriers[id])) release(id);
-  if (x_live_threads == 0)
+  if (x_live_threads == 0) {
+    x_delayed.perform_all();
     for (CopyQueue& copies : x_copies) copies.perform_all();
+  }
   if (x_live_threads == 0 && x_check) x_check->finish();
   x_cluster.exited();
 }

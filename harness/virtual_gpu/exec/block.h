@@ -11,6 +11,7 @@
 
 #include "harness/virtual_gpu/check/block_check.h"
 #include "harness/virtual_gpu/exec/async_copy.h"
+#include "harness/virtual_gpu/exec/delayed_stores.h"
 #include "harness/virtual_gpu/exec/exec.h"
 #include "harness/virtual_gpu/exec/wait.h"
 #include "harness/virtual_gpu/exec/warp.h"
@@ -112,6 +113,18 @@ class BlockState {
       return host_bytes(address, range.to_host);
     return x_watching ? nullptr : look_up(slot, address, bytes, write);
   }
+  /// Where stores to global memory go first; null when they go to memory at once.
+  DelayedStores* delayed_stores() { return x_delays ? &x_delayed : nullptr; }
+  /// `lanes` of a warp release within a scope: what they and those they know of have stored comes first.
+  void release_stores(std::uint32_t warp, std::uint32_t lanes, check::Scope scope) {
+    if (!x_delays) return;
+    if (scope == check::Scope::cta)
+      x_delayed.share(warp, lanes);
+    else
+      x_delayed.release(warp, lanes);
+  }
+  /// Stores are delayed from now on, or no longer.
+  void delay_stores(bool delays);
   /// Bytes outside of global memory decide how it goes on.
   void looks_at(const void* at, std::uint64_t bytes) {
     if (x_watching) x_watch.add(at, bytes);
@@ -195,6 +208,8 @@ class BlockState {
   std::vector<Warp::Stop> x_stops;               ///< of each warp, when it last ran
   bool x_triggered = false;
   bool x_watching = false;  ///< x_watch learns of what is looked up, which is every access then
+  bool x_delays = false;    ///< every access is looked up, in x_delayed too
+  DelayedStores x_delayed;
   Watch x_watch;
 };
 

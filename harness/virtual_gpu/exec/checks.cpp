@@ -43,7 +43,8 @@ check::Access access_of(const Warp& warp, const Instruction& in, std::uint32_t b
           .scope = ordering.scope,
           .warp = warp.index(),
           .place = in.place,
-          .bytes = bytes};
+          .bytes = bytes,
+          .aliased = ordering.aliased};
 }
 
 }  // namespace

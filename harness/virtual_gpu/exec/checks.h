@@ -16,12 +16,13 @@ namespace pkb::virtual_gpu {
 struct Ordering {
   check::Order order = check::Order::weak;
   check::Scope scope = check::Scope::cta;
+  bool aliased = false;  ///< by a multicast address
   bool is_strong() const { return order != check::Order::weak; }
   std::uint8_t flags() const {
-    return static_cast<std::uint8_t>(static_cast<unsigned>(order) | static_cast<unsigned>(scope) << 3);
+    return static_cast<std::uint8_t>(static_cast<unsigned>(order) | static_cast<unsigned>(scope) << 3 | (aliased ? 1u << 6 : 0));
   }
   static Ordering of(const Instruction& in) {
-    return {static_cast<check::Order>(in.flags & 7), static_cast<check::Scope>(in.flags >> 3 & 3)};
+    return {static_cast<check::Order>(in.flags & 7), static_cast<check::Scope>(in.flags >> 3 & 3), (in.flags >> 6 & 1) != 0};
   }
 };
 
@@ -36,12 +37,15 @@ inline void check_lane(Warp& warp, const Instruction& in, ptx::Space space, int 
   check_lanes(warp, in, space, 1u << lane, addresses, bytes, kind, ordering);
 }
 
-/// Brackets what one lane's access does to memory, if the access is strong.
+/// Brackets what one lane's access does to memory, if the access is strong. What comes before a release does so.
 class StrongAccess {
  public:
   StrongAccess(Warp& warp, const Instruction& in, ptx::Space space, int lane, std::uint64_t address,
                std::uint64_t bytes, check::Access::Kind kind) {
-    if (Ordering::of(in).is_strong() && warp.block().check() != nullptr)
+    const Ordering ordering = Ordering::of(in);
+    if (!ordering.is_strong()) return;
+    if (check::releases(ordering.order)) warp.block().release_stores(warp.index(), 1u << lane, ordering.scope);
+    if (warp.block().check() != nullptr)
       begin(warp, in, space, lane, address, static_cast<std::uint32_t>(bytes), kind);
   }
   void only_read() {

@@ -11,7 +11,7 @@ namespace {
 // Instructions of a warp's turn. Neighbouring warps work on neighbouring memory, so turns are short.
 constexpr std::uint64_t kTurn = 256;
 
-// A copy is delayed by up to this many turns of warps, drawn so that every magnitude is as likely.
+// A copy or store is delayed by up to this many turns of warps, drawn so that every magnitude is as likely.
 constexpr unsigned kDelayBits = 10;
 
 std::uint64_t next_random(std::uint64_t& state) {  // splitmix64
@@ -51,6 +51,7 @@ Block::Outcome ClusterState::run(std::uint32_t budget, std::uint64_t seed) {
   std::vector<Turn> turns;
   for (const auto& block : x_blocks) {
     block->refresh();
+    block->delay_stores(seed != 0);
     for (std::uint32_t i = 0; i < block->warps().size(); ++i) turns.push_back({block.get(), i});
   }
   for (;;) {
@@ -119,17 +120,23 @@ std::uint64_t ClusterState::draw_due() {
   return x_now + 1 + next_random(x_random) % longest;
 }
 
+bool ClusterState::draws_delay() { return x_random != 0 && next_random(x_random) % 4 == 0; }
+
 void ClusterState::perform_due(std::uint64_t now) {
-  for (const auto& block : x_blocks)
+  for (const auto& block : x_blocks) {
+    if (DelayedStores* const stores = block->delayed_stores()) stores->perform_due(now);
     for (CopyQueue& copies : block->copies())
       if (!copies.empty()) copies.perform_due(now);
+  }
 }
 
-// Nothing else can happen: time passes until the next copy is due.
+// Nothing else can happen: time passes until the next copy or store is due.
 void ClusterState::perform_next() {
   std::uint64_t due = ~std::uint64_t{0};
-  for (const auto& block : x_blocks)
+  for (const auto& block : x_blocks) {
+    if (const DelayedStores* const stores = block->delayed_stores()) due = std::min(due, stores->next_due());
     for (const CopyQueue& copies : block->copies()) due = std::min(due, copies.next_due());
+  }
   x_now = std::max(x_now, due);
   perform_due(x_now);
 }
@@ -140,6 +147,7 @@ void ClusterState::arrive(Warp& warp, const Instruction& in) {
     return warp.fault(in, std::countr_zero(twice), Fault::Kind::invalid_instruction, 0,
                       "barrier.cluster.arrive twice without barrier.cluster.wait between");
   arrived |= warp.mask();
+  warp.block().release_stores(warp.index(), warp.mask(), check::Scope::cluster);
   if (check::BlockCheck* const check = warp.block().check())
     x_arrived = check::joined(x_arrived, check->publish(warp.index(), warp.mask()));
   warp.progress();

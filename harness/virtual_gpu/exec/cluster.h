@@ -39,11 +39,13 @@ class ClusterState {
   /// Threads have exited: the barrier may have become complete.
   void exited();
 
-  // For asynchronous copies.
+  // For asynchronous copies and delayed stores.
 
-  /// When a copy that is issued now is to be performed, in turns of warps.
+  /// When one that is issued now is to be performed, in turns of warps.
   std::uint64_t draw_due();
-  void add_pending(std::int64_t copies) { x_pending += copies; }
+  /// Whether a store that is made now is to be delayed.
+  bool draws_delay();
+  void add_pending(std::int64_t operations) { x_pending += operations; }
 
  private:
   void perform_due(std::uint64_t now);
@@ -56,7 +58,7 @@ class ClusterState {
   std::vector<std::unique_ptr<BlockState>> x_blocks;  ///< by rank
   std::uint64_t x_random = 0;  ///< state of the schedule; 0: everything in order and soon
   std::uint64_t x_now = 0;     ///< turns taken by warps
-  std::int64_t x_pending = 0;  ///< copies issued and not performed
+  std::int64_t x_pending = 0;  ///< of them, issued and not performed
   Counters x_counters;
   check::ClockPtr x_arrived = check::empty_clock(), x_completed = check::empty_clock();  ///< at the barrier
 };

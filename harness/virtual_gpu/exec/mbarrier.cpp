@@ -174,6 +174,7 @@ void change(Warp& warp, const Instruction& in) {
   constexpr bool arrives = action == Action::arrive || action == Action::arrive_without_completing ||
                            action == Action::expect_and_arrive;
   warp.progress();
+  warp.block().release_stores(warp.index(), warp.mask(), check::Scope::cluster);
   for (Word left = warp.mask(); left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     const Word operand = warp.at<Word>(in.b)[lane];

@@ -146,7 +146,8 @@ class Replicas {
       if (Ordering::of(x_in).is_strong())
         x_brackets.emplace_back(x_warp, x_in, ptx::Space::global, lane, there, bytes, x_kind);
       else
-        check_lane(x_warp, x_in, ptx::Space::global, lane, there, static_cast<std::uint32_t>(bytes), x_kind);
+        check_lane(x_warp, x_in, ptx::Space::global, lane, there, static_cast<std::uint32_t>(bytes), x_kind,
+                   Ordering::of(x_in));
     }
     return true;
   }
@@ -277,6 +278,7 @@ constexpr std::array<std::string_view, 3> kVectors = {"v2", "v4", "v8"};
 void build_multimem(Decoder& decoder, const ptx::Statement& statement, const Entry&) {
   Modifiers modifiers(statement.opcode);
   Ordering ordering = take_ordering(modifiers);
+  ordering.aliased = true;
   const int form = modifiers.take_any(kForms);
   const int operation = modifiers.take_any(kOperations);
   const bool vector = modifiers.take_any(kVectors) >= 0;
