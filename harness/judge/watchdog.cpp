@@ -78,6 +78,7 @@ DeviceState StatusPages::read(int rank) const {
   using virtual_gpu::Status;
   const std::byte* const page = x_pages.at(static_cast<std::size_t>(rank)).data();
   DeviceState state{.progress = load<std::uint64_t>(page + offsetof(Status, progress)),
+                    .looks = load<std::uint64_t>(page + offsetof(Status, looks)),
                     .launches = load<std::uint32_t>(page + offsetof(Status, launches)),
                     .polling = load<std::uint32_t>(page + offsetof(Status, polling)) != 0 &&
                                load<std::uint32_t>(page + offsetof(Status, host_waits)) != 0,
@@ -96,10 +97,11 @@ std::vector<std::string> StatusPages::races(int rank) const {
 }
 
 bool DeadlockWatch::is_deadlocked(Clock::time_point now, const std::vector<Rank>& ranks) {
-  std::vector<std::uint64_t> progress;
+  std::vector<std::uint64_t> progress, looks;
   bool all_wait = true, any_polls = false;
   for (const Rank& rank : ranks) {
     progress.push_back(rank.device.progress);
+    looks.push_back(rank.device.looks);
     all_wait &= rank.waits_for_others || rank.device.polling;
     any_polls |= !rank.waits_for_others;
   }
@@ -109,7 +111,13 @@ bool DeadlockWatch::is_deadlocked(Clock::time_point now, const std::vector<Rank>
     x_quiet_since.reset();
     return false;
   }
-  if (!x_quiet_since) x_quiet_since = now;
+  if (!x_quiet_since) {
+    x_quiet_since = now;
+    x_looks = looks;
+  }
+  // A whole look lies between the beginnings of two.
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    if (!ranks[i].waits_for_others && looks[i] < x_looks[i] + 2) return false;
   return now - *x_quiet_since >= kQuiet;
 }
 

@@ -15,6 +15,7 @@ namespace pkb::judge {
 /// What a virtual GPU's status page says.
 struct DeviceState {
   std::uint64_t progress = 0;
+  std::uint64_t looks = 0;     ///< at all that it waits for, begun so far
   std::uint32_t launches = 0;  ///< kernels started so far
   bool polling = false;        ///< and its program waits for the device
   std::string waits;  ///< printable
@@ -54,14 +55,15 @@ class DeadlockWatch {
   };
 
   /// True once every rank that should still do something has only polled, and no device of any rank has made
-  /// progress, for `kQuiet`.
+  /// progress, for `kQuiet`, and each has looked since at all that it waits for. A process that was merely not
+  /// scheduled has not.
   bool is_deadlocked(Clock::time_point now, const std::vector<Rank>& ranks);
 
-  /// Long enough that a process which was merely not scheduled has run meanwhile.
   static constexpr auto kQuiet = std::chrono::milliseconds(1000);
 
  private:
   std::vector<std::uint64_t> x_progress;
+  std::vector<std::uint64_t> x_looks;  ///< when the quiet began
   std::optional<Clock::time_point> x_quiet_since;
 };
 

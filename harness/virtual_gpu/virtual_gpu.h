@@ -28,6 +28,7 @@ void configure(const Setup& setup);
 /// a hang but never makes one pass).
 struct Status {
   std::uint64_t progress;   ///< grows whenever something happens that can change memory
+  std::uint64_t looks;      ///< grows whenever the device begins to look at all that its blocks wait for
   std::uint32_t polling;    ///< 1: work is pending and every resident block only polls
   std::uint32_t launches;   ///< kernels started
   std::uint32_t host_waits; ///< 1: the program waits for the device, so it will not launch what ends the polling

@@ -142,6 +142,8 @@ void Engine::keep(ResidentPtr resident, bool polls, bool memory_changed) {
 void Engine::look_at_paused() {
   const auto begin = Clock::now();
   if (x_paused.empty() || begin < next_look()) return;
+  // What the look before has found due has had its turn.
+  if (x_ready.empty() && x_due.empty() && x_running == 0 && x_running_host_calls == 0) x_status.looks();
   const auto moving = std::partition(x_paused.begin(), x_paused.end(),
                                      [](const ResidentPtr& resident) { return !resident->block->may_go_on(); });
   std::move(moving, x_paused.end(), std::back_inserter(x_due));

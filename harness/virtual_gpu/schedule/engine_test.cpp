@@ -80,6 +80,7 @@ class EngineTest : public testing::Test {
   std::uint32_t at(std::size_t index) { return std::atomic_ref(x_data[index]).load(); }
   void set(std::size_t index, std::uint32_t value) { std::atomic_ref(x_data[index]).store(value); }
   std::uint64_t progress() { return std::atomic_ref(x_status.progress).load(); }
+  std::uint64_t looks() { return std::atomic_ref(x_status.looks).load(); }
   bool polling() { return std::atomic_ref(x_status.polling).load() != 0; }
 
   /// Whether `condition` holds within seconds, which allows for a busy machine.
@@ -164,7 +165,8 @@ TEST_F(EngineTest, PollingIsPublishedAndProgressStands) {
     EXPECT_FALSE(polling());
     const Point end = engine.submit(engine.legacy_stream(), launch(kernel, 3));
     ASSERT_TRUE(soon([&] { return polling(); }));
-    const std::uint64_t before = progress();
+    const std::uint64_t before = progress(), looked = looks();
+    ASSERT_TRUE(soon([&] { return looks() >= looked + 2; }));
     for (int i = 0; i < 100; ++i) {
       std::this_thread::sleep_for(1ms);
       ASSERT_TRUE(polling());

@@ -16,6 +16,10 @@ void StatusPage::launched() {
   if (x_page != nullptr) std::atomic_ref(x_page->launches).fetch_add(1, std::memory_order_release);
 }
 
+void StatusPage::looks() {
+  if (x_page != nullptr) std::atomic_ref(x_page->looks).fetch_add(1, std::memory_order_release);
+}
+
 void StatusPage::polls(bool polling) {
   if (polling == x_polling) return;
   x_polling = polling;

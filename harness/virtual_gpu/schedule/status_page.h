@@ -15,6 +15,7 @@ class StatusPage {
 
   void progressed();
   void launched();
+  void looks();
   void polls(bool polling);
   void host_waits(bool waits);
   bool is_polling() const { return x_polling; }
