@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "harness/error/error.h"
+#include "harness/process/scheduling.h"
 #include "harness/process/unpredictable.h"
 #include "harness/virtual_gpu/check/ledger.h"
 
@@ -149,6 +150,10 @@ bool Session::perform(const Phase& phase, const worker::ToWorker& message, std::
   for (int rank = 0; rank < x_options.ranks && !x_status.empty(); ++rank)
     x_launches_before.push_back(x_status.read(rank).launches);
   x_ticket = process::unpredictable();
+  if (!x_status.empty()) {
+    x_kept_before = process::kept_from_processor(x_worker.pid());
+    x_status.publish_kept_from_processor(x_options.rank, {});
+  }
   bool listening = order(message, descriptors) || fail_closed(phase);
   const auto start = Clock::now();
   for (;;) {
@@ -160,7 +165,7 @@ bool Session::perform(const Phase& phase, const worker::ToWorker& message, std::
     } else {
       x_worker.wait(kPollMilliseconds);
     }
-    if (x_options.rank == 0) watch(phase, start);
+    watch(phase, start);
     const std::optional<Event> decided = x_agreement.decision();
     if (!decided) continue;
     if (x_options.rank == 0 && !x_agreement.disagreement().empty())
@@ -276,8 +281,14 @@ bool Session::fail_closed(const Phase& phase) {
 
 void Session::watch(const Phase& phase, Clock::time_point start) {
   const auto now = Clock::now();
-  if (now - x_last_sample >= kSampleInterval && !x_status.empty()) {
+  const bool samples = now - x_last_sample >= kSampleInterval && !x_status.empty();
+  if (samples) {
     x_last_sample = now;
+    const auto kept = process::kept_from_processor(x_worker.pid()) - x_kept_before;
+    x_status.publish_kept_from_processor(x_options.rank, std::max<std::chrono::nanoseconds>(kept, 0ns));
+  }
+  if (x_options.rank != 0) return;
+  if (samples) {
     std::vector<DeadlockWatch::Rank> ranks;
     for (int rank = 0; rank < x_options.ranks; ++rank)
       ranks.push_back({.waits_for_others = x_agreement.events()[static_cast<std::size_t>(rank)].has_value(),
@@ -286,7 +297,8 @@ void Session::watch(const Phase& phase, Clock::time_point start) {
       return stop_all(Verdict::deadlock, phase,
                       "all that is still running waits for values that nobody will write");
   }
-  if (now - start < phase.deadline) return;
+  const auto kept = x_status.empty() ? 0ns : x_status.kept_from_processor();
+  if (!is_overdue(now - start, kept, phase.deadline)) return;
   // A virtual GPU that hangs is found above: what is left is slow. Of a real one we know only that it is
   // silent.
   stop_all(x_status.empty() ? Verdict::deadlock : Verdict::timeout, phase,

@@ -80,7 +80,7 @@ class Session {
   bool fail_closed(const Phase& phase);
   /// Sends the order with this phase's ticket.
   bool order(const worker::ToWorker& message, std::span<const int> descriptors = {});
-  /// Rank 0 looks after all: ends the phase when nothing can come of it any more.
+  /// Looks after this rank's worker; rank 0 also after all, and ends the phase when nothing can come of it any more.
   void watch(const Phase& phase, std::chrono::steady_clock::time_point start);
   void stop_all(Verdict verdict, const Phase& phase, const std::string& why);
   std::vector<Standing> standings() const;
@@ -93,6 +93,7 @@ class Session {
   StatusPages x_status;
   DeadlockWatch x_deadlock;
   std::chrono::steady_clock::time_point x_last_sample;
+  std::chrono::nanoseconds x_kept_before{0};  ///< from the processor, when the phase began
   std::uint64_t x_ticket = 0;  ///< of the order that the worker has to answer
   Turn x_turn = Turn::judge;
   std::vector<std::uint32_t> x_launches_before;  ///< by rank, when the phase began

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <sstream>
 
@@ -42,7 +43,8 @@ std::string describe_ranks(const std::vector<Standing>& ranks) {
     } else if (ranks[i].waits.empty()) {
       absent.push_back(rank);
     } else {
-      const auto same = std::ranges::find(waits, ranks[i].waits, &std::pair<std::string, std::vector<int>>::first);
+      const auto same =
+          std::ranges::find(waits, ranks[i].waits, &std::pair<std::string, std::vector<int>>::first);
       if (same == waits.end())
         waits.push_back({ranks[i].waits, {rank}});
       else
@@ -50,7 +52,8 @@ std::string describe_ranks(const std::vector<Standing>& ranks) {
     }
   }
   std::vector<std::string> sentences;
-  for (const auto& [what, who] : waits) sentences.push_back(fmt::format("{}: {}", list_ranks(who), in_one_line(what)));
+  for (const auto& [what, who] : waits)
+    sentences.push_back(fmt::format("{}: {}", list_ranks(who), in_one_line(what)));
   if (!ended.empty()) sentences.push_back(fmt::format("The kernels of {} have ended", list_ranks(ended)));
   const auto several = [](const std::vector<int>& who) { return who.size() == 1 ? "has" : "have"; };
   if (!idle.empty())
@@ -85,6 +88,25 @@ DeviceState StatusPages::read(int rank) const {
                     .waits = {}};
   if (state.polling) state.waits = printable_text<sizeof(Status::waits)>(page + offsetof(Status, waits));
   return state;
+}
+
+void StatusPages::publish_kept_from_processor(int rank, std::chrono::nanoseconds time) const {
+  std::byte* const at =
+      x_pages.at(static_cast<std::size_t>(rank)).data() + offsetof(virtual_gpu::Status, kept_from_processor);
+  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at)).store(static_cast<std::uint64_t>(time.count()));
+}
+
+std::chrono::nanoseconds StatusPages::kept_from_processor() const {
+  std::uint64_t longest = 0;
+  for (const device::Segment& page : x_pages)
+    longest = std::max(longest,
+                       load<std::uint64_t>(page.data() + offsetof(virtual_gpu::Status, kept_from_processor)));
+  return std::chrono::nanoseconds(std::min<std::uint64_t>(longest, INT64_MAX));
+}
+
+bool is_overdue(std::chrono::nanoseconds elapsed, std::chrono::nanoseconds kept_from_processor,
+                std::chrono::milliseconds deadline) {
+  return elapsed - kept_from_processor >= deadline || elapsed >= 10 * deadline;
 }
 
 std::vector<std::string> StatusPages::races(int rank) const {

@@ -66,6 +66,15 @@ TEST(DeadlockWatch, WaitsUntilEveryRankHasLookedSinceTheLastProgress) {
   EXPECT_EQ(first_alarm(samples), 31);
 }
 
+TEST(Overdue, DoesNotCountWhatAWorkerWasKeptFromTheProcessor) {
+  using namespace std::chrono_literals;
+  EXPECT_FALSE(is_overdue(29s, 0s, 30s));
+  EXPECT_TRUE(is_overdue(30s, 0s, 30s));
+  EXPECT_FALSE(is_overdue(100s, 71s, 30s));
+  EXPECT_TRUE(is_overdue(100s, 70s, 30s));
+  EXPECT_TRUE(is_overdue(300s, std::chrono::nanoseconds::max(), 30s)) << "a worker may write anything";
+}
+
 TEST(Waits, OfRanksAreToldOnceWhereTheyAreTheSame) {
   EXPECT_EQ(describe_ranks(
                 {{.answered = false, .launches = 1, .waits = "kernel k: 1 thread waits\nkernel l: 2 poll\n"},
@@ -97,6 +106,10 @@ TEST(StatusPages, ShowWhatARankWrites) {
   EXPECT_EQ(status.read(0).looks, 9u);
   EXPECT_FALSE(status.read(0).polling);
   EXPECT_EQ(status.read(0).waits, "");
+  status.publish_kept_from_processor(0, std::chrono::seconds(3));
+  EXPECT_EQ(status.kept_from_processor(), std::chrono::seconds(3));
+  page->kept_from_processor = UINT64_MAX;
+  EXPECT_EQ(status.kept_from_processor(), std::chrono::nanoseconds::max());
   page->polling = 1;
   EXPECT_FALSE(status.read(0).polling) << "the program may still launch what ends it";
   page->host_waits = 1;

@@ -24,6 +24,7 @@ class WorkerProcess {
   std::optional<std::string> death();
   bool exited_cleanly() const { return x_exited_cleanly; }  ///< status 0, after `death`
   void kill() { x_child.kill(); }
+  pid_t pid() const { return x_child.pid(); }
   /// After the judge said Quit.
   void finish();
   /// What it printed: head and tail, after the last `drain`.

@@ -24,7 +24,7 @@ struct Setup {
 /// Before any CUDA call. @throws InputError for an unknown chip.
 void configure(const Setup& setup);
 
-/// What the judge may read at any time (in memory shared with it; the candidate could write it, so it explains
+/// What the judges may read at any time (in memory shared with them; the candidate could write it, so it explains
 /// a hang but never makes one pass).
 struct Status {
   std::uint64_t progress;   ///< grows whenever something happens that can change memory
@@ -32,6 +32,7 @@ struct Status {
   std::uint32_t polling;    ///< 1: work is pending and every resident block only polls
   std::uint32_t launches;   ///< kernels started
   std::uint32_t host_waits; ///< 1: the program waits for the device, so it will not launch what ends the polling
+  std::uint64_t kept_from_processor;  ///< ns in the present phase, as the rank's judge finds
   char waits[4000];         ///< NUL-terminated description of the waiting blocks while polling
   char races[4000];         ///< NUL-terminated, a line each: those of the present run, in case it never ends
 };
