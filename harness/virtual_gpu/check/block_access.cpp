@@ -172,7 +172,7 @@ void BlockCheck::touch_cell(Shadow& shadow, Cell& cell, Thread me, Stamp stamp, 
   const bool same = last.thread() == stamp.thread() && last.time() == stamp.time();
   cell.write = same ? stamp.bits | last.bytes() : stamp.bits;
   cell.write_place = place;
-  if (!stamp.is_strong()) cell.record = 0;
+  if (!stamp.is_strong()) checker().replace(cell.record, 0);
 }
 
 /// A write meets the reads, and the strong writes before the last one.
@@ -192,6 +192,7 @@ void BlockCheck::check_others(Shadow& shadow, Cell& cell, Thread me, Stamp stamp
   List list{x_ledger.words(list_of(cell.other))};
   for (std::size_t i = list.size(); i-- > 0;)
     if (passed(list.stamp(i), list.place(i))) list.remove(i);
+  if (list.size() == 0) x_ledger.drop(list_of(std::exchange(cell.other, 0)));
 }
 
 /// Remembers `stamp` for later writes. What happens before it needs no remembering beside it, and of one warp's
@@ -236,6 +237,7 @@ void BlockCheck::note_other(Cell& cell, Thread me, Stamp stamp, PlaceId place, c
     std::copy(list.words.begin(), list.words.end(), larger.begin());
     const Ref ref = x_ledger.keep(larger);
     if (ref == 0) return;
+    x_ledger.drop(list_of(cell.other));
     cell.other = list_bits(ref);
     list.words = x_ledger.words(ref);
   }

@@ -231,6 +231,17 @@ BlockCheck::Strong::Strong(BlockCheck& check, const Access& access, Shadow* shad
 }
 
 BlockCheck::Strong::~Strong() {
+  if (!x_finished) finish(nullptr);
+}
+
+Announcement BlockCheck::Strong::announce_later() {
+  Announcement later;
+  finish(&later);
+  return later;
+}
+
+void BlockCheck::Strong::finish(Announcement* later) {
+  x_finished = true;
   if (x_shadow != nullptr && x_shadow->tracks_initialisation() && !x_access.reads())
     x_shadow->mark_written(x_offset, x_access.bytes);
   if (x_check.x_ledger.stopped()) return;
@@ -248,7 +259,14 @@ BlockCheck::Strong::~Strong() {
   if (x_access.reads()) return;
   const std::optional<Record> record = x_check.release(x_access, before, x_lane, place);
   if (!record) return;
-  if (cell != nullptr) cell->record = x_check.checker().keep(*record);
+  if (cell != nullptr) {
+    Checker& checker = x_check.checker();
+    const Ref kept = checker.keep(*record);
+    if (later != nullptr)
+      *later = {checker, *x_shadow, x_offset, kept};
+    else
+      checker.replace(cell->record, kept);
+  }
   if (x_shadow == nullptr) x_owner.x_shared_records[x_offset] = std::make_shared<Record>(*record);
   if (releases(x_access.order)) x_check.tick();
 }

@@ -43,6 +43,29 @@ struct Access {
   bool is_strong() const { return order != Order::weak; }
 };
 
+/// What readers of a strong write learn about order, on its way to them with the value.
+class Announcement {
+ public:
+  Announcement() = default;  ///< nothing
+  Announcement(Checker& checker, const Shadow& shadow, std::uint64_t offset, Ref record)
+      : x_checker(&checker), x_owner(shadow.owner()), x_offset(offset), x_cell(shadow.cells() + offset / kGranule), x_record(record) {}
+  /// The value becomes visible by `write()`.
+  template <class Write>
+  void with(Write write) const {
+    if (x_checker == nullptr) return write();
+    const Ledger::Lock lock(x_checker->ledger(), x_owner, x_offset);
+    write();
+    x_checker->replace(x_cell->record, x_record);
+  }
+
+ private:
+  Checker* x_checker = nullptr;
+  int x_owner = 0;
+  std::uint64_t x_offset = 0;
+  Cell* x_cell = nullptr;
+  Ref x_record = 0;
+};
+
 /// The checks of one block. Used by one host thread at a time.
 class BlockCheck {
  public:
@@ -67,14 +90,19 @@ class BlockCheck {
     Strong& operator=(const Strong&) = delete;
     /// An update that has left memory as it was, such as a failed compare and swap.
     void only_read() { x_access.kind = Access::Kind::read; }
+    /// A write that becomes visible later, and with it what is returned here.
+    Announcement announce_later();
 
    private:
+    void finish(Announcement* later);
+
     BlockCheck& x_check;
     Access x_access;
     Shadow* x_shadow;
     BlockCheck& x_owner;
     std::uint64_t x_offset;
     int x_lane;
+    bool x_finished = false;
     std::optional<Ledger::Lock> x_lock;
   };
 

@@ -130,6 +130,53 @@ TEST_F(BlockCheckTest, GpuScopeDoesNotReachAnotherRank) {
   EXPECT_NE(found().find("scope too narrow: a gpu-scope access meets one of another GPU"), std::string::npos) << found();
 }
 
+// Both store to the flag; what the first stored comes last.
+TEST_F(BlockCheckTest, WhatBecomesVisibleLaterTellsLater) {
+  const auto a = block(grid(0, 1)), b = block(grid(1, 1));
+  write(*a);
+  Announcement later;
+  {
+    BlockCheck::Strong strong(*a, {.kind = Kind::write, .order = Order::release, .scope = Scope::sys, .place = 3, .bytes = 4},
+                              &x_flag, *a, 0, 0);
+    later = strong.announce_later();
+  }
+  flag(*b, Kind::write, Order::release, Scope::sys, 5, 1);
+  later.with([] {});
+  flag(*b, Kind::read, Order::acquire, Scope::sys, 4);
+  read(*b);
+  EXPECT_EQ(found(), "");
+}
+
+TEST_F(BlockCheckTest, WhatIsNotVisibleYetTellsNothing) {
+  const auto a = block(grid(0, 1)), b = block(grid(1, 1));
+  write(*a);
+  {
+    BlockCheck::Strong strong(*a, {.kind = Kind::write, .order = Order::release, .scope = Scope::sys, .place = 3, .bytes = 4},
+                              &x_flag, *a, 0, 0);
+    strong.announce_later();
+  }
+  flag(*b, Kind::read, Order::acquire, Scope::sys, 4);
+  read(*b);
+  EXPECT_EQ(x_faults.size(), 1u);
+}
+
+// All that is said here takes more than the ledger holds, but little of it is in force at a time.
+TEST_F(BlockCheckTest, WhatIsNoLongerSaidTakesNoRoom) {
+  auto much = std::make_shared<Clock>();
+  for (std::uint32_t i = 0; i < 4000; ++i) much->add_ended(1000 + 2 * i, 1001 + 2 * i);
+  const auto a = block(grid(0, 1, much)), b = block(grid(1, 1));
+  for (int i = 0; i < 10'000; ++i) {
+    flag(*a, Kind::write, Order::release, Scope::sys, 3);
+    flag(*a, Kind::read, Order::acquire, Scope::sys, 3);
+    flag(*b, Kind::read, Order::acquire, Scope::sys, 4);
+    flag(*b, Kind::write, Order::release, Scope::sys, 5);
+  }
+  EXPECT_EQ(x_checkers[0]->ledger().why_stopped(), "");
+  write(*a);
+  read(*b);
+  EXPECT_EQ(x_faults.size(), 1u);
+}
+
 TEST_F(BlockCheckTest, GpuScopeReachesAnotherBlock) {
   const auto g = grid(0, 2);
   const auto a = block(g, 0), b = block(g, 1);

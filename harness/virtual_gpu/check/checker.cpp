@@ -164,7 +164,7 @@ void Checker::clear() {
 
 RecordPtr Checker::record(Ref ref) {
   const std::lock_guard lock(x_mutex);
-  RecordPtr& known = x_records[ref];
+  RecordPtr& known = x_records.at(x_ledger, ref);
   if (known) return known;
   auto record = std::make_shared<Record>();
   const std::span<const std::uint32_t> words = std::as_const(x_ledger).words(ref);
@@ -173,21 +173,42 @@ RecordPtr Checker::record(Ref ref) {
     record->scope = static_cast<Scope>(words[1] & 3);
     record->place = words[2];
     for (std::size_t i = 3; i + 3 < words.size(); i += 4) {
-      ClockPtr& clock = x_clocks[words[i + 3]];
-      if (!clock) clock = std::make_shared<Clock>(Clock::decode(std::as_const(x_ledger).words(words[i + 3])));
+      ClockPtr& clock = x_clocks.at(x_ledger, words[i + 3]);
+      if (!clock) {
+        const std::span<const std::uint32_t> its = std::as_const(x_ledger).words(words[i + 3]);
+        clock = std::make_shared<Clock>(Clock::decode(its.subspan(std::min<std::size_t>(1, its.size()))));
+      }
       record->releases.push_back({static_cast<Scope>(words[i] & 3), words[i + 1], words[i + 2], clock});
     }
   }
   return known = std::move(record);
 }
 
+// A clock's first word counts who refers to it: records, and x_kept.
+std::atomic_ref<std::uint32_t> references(Ledger& ledger, Ref clock) { return std::atomic_ref(ledger.words(clock)[0]); }
+
 Ref Checker::keep(const ClockPtr& clock) {
+  constexpr std::size_t kMostKept = 4096;
+  if (x_kept.size() == kMostKept) forget_kept();
   Ref& ref = x_kept[clock];
   if (ref == 0) {
-    ref = x_ledger.keep(clock->encode());
-    x_clocks[ref] = clock;
+    std::vector<std::uint32_t> words = clock->encode();
+    words.insert(words.begin(), 1);
+    ref = x_ledger.keep(words);
+    x_clocks.at(x_ledger, ref) = clock;
   }
+  if (ref != 0) ++references(x_ledger, ref);
   return ref;
+}
+
+void Checker::forget_kept() {
+  for (const auto& [clock, ref] : x_kept) drop_clock(ref);
+  x_kept.clear();
+}
+
+void Checker::drop_clock(Ref ref) {
+  if (x_ledger.words(ref).empty()) return;
+  if (--references(x_ledger, ref) == 0) x_ledger.drop(ref);
 }
 
 Ref Checker::keep(const Record& record) {
@@ -196,8 +217,16 @@ Ref Checker::keep(const Record& record) {
   for (const Record::Release& each : record.releases)
     words.insert(words.end(), {static_cast<std::uint32_t>(each.scope), each.releaser, each.time, keep(each.clock)});
   const Ref ref = x_ledger.keep(words);
-  if (ref != 0) x_records[ref] = std::make_shared<Record>(record);
+  if (ref != 0) x_records.at(x_ledger, ref) = std::make_shared<Record>(record);
   return ref;
+}
+
+void Checker::replace(Ref& ref, Ref by) {
+  const Ref before = std::exchange(ref, by);
+  if (before == 0) return;
+  const std::span<const std::uint32_t> words = std::as_const(x_ledger).words(before);
+  for (std::size_t i = 3; i + 3 < words.size(); i += 4) drop_clock(words[i + 3]);
+  x_ledger.drop(before);
 }
 
 PlaceId Checker::add_place(const Kernel& kernel, std::uint32_t index) {

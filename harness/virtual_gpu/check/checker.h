@@ -81,6 +81,8 @@ class Checker {
 
   RecordPtr record(Ref ref);
   Ref keep(const Record& record);
+  /// `ref` stood for what a word says, which is another record now, or none.
+  void replace(Ref& ref, Ref by);
   std::vector<std::atomic<PlaceId>>* places(const std::shared_ptr<const Kernel>& kernel);
   PlaceId add_place(const Kernel& kernel, std::uint32_t index);
 
@@ -88,15 +90,37 @@ class Checker {
   bool report(Fault::Kind kind, PlaceId a, PlaceId b, const std::function<Fault()>& fault);
 
  private:
+  /// What has been read in the ledger, while it is there.
+  template <class T>
+  class Known {
+   public:
+    /// Null until it is set.
+    std::shared_ptr<const T>& at(const Ledger& ledger, Ref ref) {
+      Entry& entry = x_entries[ref];
+      if (const std::uint32_t serial = ledger.serial(ref); serial != entry.serial) entry = {serial, nullptr};
+      return entry.value;
+    }
+    void clear() { x_entries.clear(); }
+
+   private:
+    struct Entry {
+      std::uint32_t serial = 0;
+      std::shared_ptr<const T> value;
+    };
+    std::unordered_map<Ref, Entry> x_entries;
+  };
+
   Ref keep(const ClockPtr& clock);
+  void drop_clock(Ref ref);
+  void forget_kept();
 
   Ledger x_ledger;
   const std::function<void(Fault)> x_report;
   std::atomic<bool> x_running = false;
   std::mutex x_mutex;
   std::vector<std::weak_ptr<Shadow>> x_shadows;
-  std::unordered_map<Ref, RecordPtr> x_records;
-  std::unordered_map<Ref, ClockPtr> x_clocks;
+  Known<Record> x_records;
+  Known<Clock> x_clocks;
   std::unordered_map<ClockPtr, Ref> x_kept;
   struct Places {
     std::shared_ptr<const Kernel> kernel;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace pkb::virtual_gpu::check {
@@ -13,7 +14,20 @@ namespace {
 constexpr std::uint32_t kLaunches = 8192, kPlaces = 32768, kLocks = 4096;
 constexpr int kPlaceBits = 20;         // of a PlaceId, below the rank
 constexpr int kUnit = 4;               // words a Ref counts in
+constexpr std::uint64_t kHeader = 2;   // words before those that are kept: how many they are, and their serial number
 constexpr int kRefBits = 32 - kRankBits;
+
+// Entries have one of few sizes, so that what is dropped fits what is kept next: four leading bits, the others zero.
+int bits_behind(std::uint64_t units) { return std::max(static_cast<int>(std::bit_width(units)) - 4, 0); }
+std::uint64_t units_of(std::uint64_t words) {
+  const std::uint64_t units = (words + kHeader + kUnit - 1) / kUnit, step = std::uint64_t{1} << bits_behind(units);
+  return (units + step - 1) / step * step;
+}
+constexpr std::size_t kSizes = 16 * 32;
+std::size_t size_index(std::uint64_t units) {
+  const int bits = bits_behind(units);
+  return static_cast<std::size_t>(bits) << 4 | units >> bits;
+}
 
 std::string_view text_of(const char* text, std::size_t size) { return {text, ::strnlen(text, size)}; }
 
@@ -23,6 +37,9 @@ struct Ledger::Part {
   std::atomic<std::uint32_t> stopped;
   std::atomic<std::uint32_t> blocks, launches, places;
   std::atomic<std::uint64_t> used;  // units of the words below, the first being no Ref
+  std::atomic<std::uint32_t> serial;
+  // Dropped entries by size, each list the first's unit below a count of its changes. The second word leads to the next.
+  std::atomic<std::uint64_t> dropped[kSizes];
   char why[256];
   std::atomic<std::uint32_t> locks[kLocks];
   Launch launch[kLaunches];
@@ -33,6 +50,25 @@ struct Ledger::Part {
     return std::min<std::uint64_t>((kBytes - sizeof(Part)) / (kUnit * sizeof(std::uint32_t)),
                                    std::uint64_t{1} << kRefBits);
   }
+  std::atomic_ref<std::uint32_t> next(std::uint32_t unit) { return std::atomic_ref(words[std::uint64_t{unit} * kUnit + 1]); }
+
+  /// Where a dropped entry of this size was; 0 when there is none.
+  std::uint32_t take(std::uint64_t size) {
+    std::atomic<std::uint64_t>& list = dropped[size_index(size)];
+    std::uint64_t head = list;
+    for (;;) {
+      const auto first = static_cast<std::uint32_t>(head);
+      if (first == 0 || first + size > units()) return 0;
+      if (list.compare_exchange_weak(head, changed(head, next(first)))) return first;
+    }
+  }
+  void give(std::uint64_t size, std::uint32_t first) {
+    std::atomic<std::uint64_t>& list = dropped[size_index(size)];
+    std::uint64_t head = list;
+    do next(first) = static_cast<std::uint32_t>(head);
+    while (!list.compare_exchange_weak(head, changed(head, first)));
+  }
+  static std::uint64_t changed(std::uint64_t head, std::uint32_t first) { return ((head >> 32) + 1) << 32 | first; }
 };
 
 Ledger::Ledger(std::vector<std::byte*> parts, int rank) : x_parts(std::move(parts)), x_rank(rank) {}
@@ -46,6 +82,7 @@ void Ledger::clear() {
   const auto page = reinterpret_cast<std::uintptr_t>(mine.words) / 4096 * 4096 + 4096;
   const std::uint64_t end = reinterpret_cast<std::uintptr_t>(mine.words) + mine.used * kUnit * 4;
   mine.used = 0;
+  for (auto& list : mine.dropped) list = 0;
   std::memset(mine.words, 0, page - reinterpret_cast<std::uintptr_t>(mine.words));
   if (end > page) ::madvise(reinterpret_cast<void*>(page), end - page, MADV_REMOVE);
 }
@@ -118,25 +155,43 @@ std::optional<Ledger::Place> Ledger::place(PlaceId id) const {
 
 Ref Ledger::keep(std::span<const std::uint32_t> words) {
   Part& mine = own();
-  const std::uint64_t units = (words.size() + 1 + kUnit - 1) / kUnit;
-  const std::uint64_t first = mine.used.fetch_add(units) + 1;
+  const std::uint64_t units = units_of(words.size());
+  std::uint64_t first = mine.take(units);
+  if (first == 0) first = mine.used.fetch_add(units) + 1;
   if (first + units > Part::units()) {
     stop("more synchronisation in one run than race checking has memory for");
     return 0;
   }
   std::uint32_t* const to = mine.words + first * kUnit;
   to[0] = static_cast<std::uint32_t>(words.size());
-  std::copy(words.begin(), words.end(), to + 1);
+  to[1] = ++mine.serial;
+  std::copy(words.begin(), words.end(), to + kHeader);
   return static_cast<std::uint32_t>(x_rank) << kRefBits | static_cast<std::uint32_t>(first);
 }
 
-std::span<std::uint32_t> Ledger::words(Ref ref) {
+void Ledger::drop(Ref ref) {
+  const std::uint32_t* const at = entry(ref);
+  if (at == nullptr) return;
+  part(static_cast<int>(ref >> kRefBits)).give(units_of(at[0]), ref & ((1u << kRefBits) - 1));
+}
+
+/// Null when there can be none.
+std::uint32_t* Ledger::entry(Ref ref) const {
   const std::uint32_t rank = ref >> kRefBits;
   const std::uint64_t first = ref & ((1u << kRefBits) - 1);
-  if (rank >= static_cast<std::uint32_t>(ranks()) || first == 0 || first >= Part::units()) return {};
+  if (rank >= static_cast<std::uint32_t>(ranks()) || first == 0 || first >= Part::units()) return nullptr;
   std::uint32_t* const at = part(static_cast<int>(rank)).words + first * kUnit;
-  if (at[0] > (Part::units() - first) * kUnit - 1) return {};
-  return {at + 1, at[0]};
+  return at[0] > (Part::units() - first) * kUnit - kHeader ? nullptr : at;
+}
+
+std::span<std::uint32_t> Ledger::words(Ref ref) {
+  std::uint32_t* const at = entry(ref);
+  return at != nullptr ? std::span(at + kHeader, at[0]) : std::span<std::uint32_t>();
+}
+
+std::uint32_t Ledger::serial(Ref ref) const {
+  const std::uint32_t* const at = entry(ref);
+  return at != nullptr ? at[1] : 0;
 }
 
 std::span<const std::uint32_t> Ledger::words(Ref ref) const { return const_cast<Ledger*>(this)->words(ref); }

@@ -58,8 +58,12 @@ class Ledger {
   PlaceId add_place(const Place& place);
   std::optional<Place> place(PlaceId id) const;
 
-  /// Keeps words until `clear`; 0, and stops, when they do not fit.
+  /// Keeps words until they are dropped or all is cleared; 0, and stops, when they do not fit.
   Ref keep(std::span<const std::uint32_t> words);
+  /// Nothing refers to them any more, on no rank. Whose they are does not matter.
+  void drop(Ref ref);
+  /// Tells apart what is kept at the same place one after the other.
+  std::uint32_t serial(Ref ref) const;
   std::span<const std::uint32_t> words(Ref ref) const;
   /// The same, to be changed under a lock.
   std::span<std::uint32_t> words(Ref ref);
@@ -81,6 +85,7 @@ class Ledger {
   struct Part;
   Part& own() const;
   Part& part(int rank) const { return *reinterpret_cast<Part*>(x_parts[static_cast<std::size_t>(rank)]); }
+  std::uint32_t* entry(Ref ref) const;
 
   std::vector<std::byte*> x_parts;
   int x_rank;

@@ -21,18 +21,31 @@ void store_one(std::byte* to, T value) {
   __atomic_store_n(reinterpret_cast<T*>(to), value, __ATOMIC_RELEASE);
 }
 
-/// A lane's value goes to memory at once, or as the schedule has it.
+// The elements of a vector are accesses of their own, in no order (PTX ISA 8.2.2).
+
 template <class Space, class T>
-void put(Warp& warp, int lane, std::uint64_t address, std::byte* to, T value) {
-  DelayedStores* const delayed = warp.block().delayed_stores();
-  if (delayed == nullptr || where_is(Space::kSpace, address) != Where::global ||
-      !delayed->add({.warp = warp.index(), .lane = lane}, to, value, sizeof(T)))
+T get(Warp& warp, const Instruction& in, int lane, std::uint64_t address, const std::byte* from) {
+  const StrongAccess bracket(warp, in, Space::kSpace, lane, address, sizeof(T), check::Access::Kind::read);
+  return load_one<T>(from);
+}
+
+/// The value goes to memory at once, or as the schedule has it.
+template <class Space, class T>
+void put(Warp& warp, const Instruction& in, int lane, std::uint64_t address, std::byte* to, T value) {
+  std::uint64_t there = address;
+  DelayedStores* const delayed =
+      where_is(Space::kSpace, there) == Where::global ? warp.block().delayed_stores() : nullptr;
+  if (delayed != nullptr) delayed->settle(to, sizeof(T));  // also of another lane in the same instruction
+  StrongAccess bracket(warp, in, Space::kSpace, lane, address, sizeof(T), check::Access::Kind::write);
+  if (delayed != nullptr && delayed->takes())
+    delayed->add({.warp = warp.index(), .lane = lane}, to, value, sizeof(T), bracket.announce_later());
+  else
     store_one<T>(to, value);
 }
 
-/// Neither its order nor anything about it has to be checked.
+/// Neither its order nor anything about it has to be checked, and it is done at once.
 bool is_simple(Warp& warp, const Instruction& in) {
-  return !Ordering::of(in).is_strong() && warp.block().check() == nullptr;
+  return !Ordering::of(in).is_strong() && warp.block().check() == nullptr && warp.block().delayed_stores() == nullptr;
 }
 
 /// Whether lane i's address is the first's plus i * step. The vector of differences is folded by hand: a
@@ -72,8 +85,7 @@ template <class Space, class T, class Register>
     const int lane = std::countr_zero(left);
     const std::byte* from = access(warp, in, lane, sizeof(T), Access::read);
     if (from == nullptr) return;
-    const StrongAccess bracket(warp, in, Space::kSpace, lane, access.address(lane), sizeof(T), check::Access::Kind::read);
-    d[lane] = extend<T, Register>(load_one<T>(from));
+    d[lane] = extend<T, Register>(get<Space, T>(warp, in, lane, access.address(lane), from));
   }
 }
 
@@ -117,9 +129,9 @@ void load_vector(Warp& warp, const Instruction& in) {
     const int lane = std::countr_zero(left);
     const std::byte* from = access(warp, in, lane, bytes, Access::read);
     if (from == nullptr) return;
-    const StrongAccess bracket(warp, in, Space::kSpace, lane, access.address(lane), bytes, check::Access::Kind::read);
-    for (std::uint32_t i = 0; i < in.count; ++i)
-      warp.at<Register>(offsets[i])[lane] = extend<T, Register>(load_one<T>(from + i * sizeof(T)));
+    for (std::uint32_t i = 0, at = 0; i < in.count; ++i, at += sizeof(T))
+      warp.at<Register>(offsets[i])[lane] =
+          extend<T, Register>(get<Space, T>(warp, in, lane, access.address(lane) + at, from + at));
   }
 }
 
@@ -131,8 +143,7 @@ template <class Space, class T, class Register>
     const int lane = std::countr_zero(left);
     std::byte* to = access(warp, in, lane, sizeof(T), Access::write);
     if (to == nullptr) return;
-    const StrongAccess bracket(warp, in, Space::kSpace, lane, access.address(lane), sizeof(T), check::Access::Kind::write);
-    put<Space>(warp, lane, access.address(lane), to, static_cast<T>(values[lane]));
+    put<Space>(warp, in, lane, access.address(lane), to, static_cast<T>(values[lane]));
   }
 }
 
@@ -168,9 +179,8 @@ void store_vector(Warp& warp, const Instruction& in) {
     const int lane = std::countr_zero(left);
     std::byte* to = access(warp, in, lane, bytes, Access::write);
     if (to == nullptr) return;
-    const StrongAccess bracket(warp, in, Space::kSpace, lane, access.address(lane), bytes, check::Access::Kind::write);
-    for (std::uint32_t i = 0; i < in.count; ++i)
-      put<Space>(warp, lane, access.address(lane), to + i * sizeof(T), static_cast<T>(warp.at<Register>(offsets[i])[lane]));
+    for (std::uint32_t i = 0, at = 0; i < in.count; ++i, at += sizeof(T))
+      put<Space>(warp, in, lane, access.address(lane) + at, to + at, static_cast<T>(warp.at<Register>(offsets[i])[lane]));
   }
 }
 

@@ -37,20 +37,25 @@ inline void check_lane(Warp& warp, const Instruction& in, ptx::Space space, int 
   check_lanes(warp, in, space, 1u << lane, addresses, bytes, kind, ordering);
 }
 
-/// Brackets what one lane's access does to memory, if the access is strong. What comes before a release does so.
+/// What comes before a release does so.
+inline void release_before(Warp& warp, const Instruction& in) {
+  const Ordering ordering = Ordering::of(in);
+  if (check::releases(ordering.order)) warp.block().release_stores(warp.index(), warp.mask(), ordering.scope);
+}
+
+/// Brackets what one lane's access does to memory, if the access is strong.
 class StrongAccess {
  public:
   StrongAccess(Warp& warp, const Instruction& in, ptx::Space space, int lane, std::uint64_t address,
                std::uint64_t bytes, check::Access::Kind kind) {
-    const Ordering ordering = Ordering::of(in);
-    if (!ordering.is_strong()) return;
-    if (check::releases(ordering.order)) warp.block().release_stores(warp.index(), 1u << lane, ordering.scope);
-    if (warp.block().check() != nullptr)
+    if (Ordering::of(in).is_strong() && warp.block().check() != nullptr)
       begin(warp, in, space, lane, address, static_cast<std::uint32_t>(bytes), kind);
   }
   void only_read() {
     if (x_strong) x_strong->only_read();
   }
+  /// What is written becomes visible later, with this.
+  check::Announcement announce_later() { return x_strong ? x_strong->announce_later() : check::Announcement(); }
 
  private:
   void begin(Warp& warp, const Instruction& in, ptx::Space space, int lane, std::uint64_t address,

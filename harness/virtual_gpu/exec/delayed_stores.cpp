@@ -33,18 +33,18 @@ void DelayedStores::perform_where(Condition condition) {
   const auto before = static_cast<std::int64_t>(x_stores.size());
   std::erase_if(x_stores, [&](const Store& each) {
     if (!condition(each)) return false;
-    store(each.to, each.value, each.bytes);
+    each.announcement.with([&] { store(each.to, each.value, each.bytes); });
     return true;
   });
   x_cluster->add_pending(static_cast<std::int64_t>(x_stores.size()) - before);
 }
 
-bool DelayedStores::add(Writer writer, std::byte* to, std::uint64_t value, std::uint32_t bytes) {
-  settle(to, bytes);  // also of another lane in the same instruction
-  if (x_stores.size() == kMost || !x_cluster->draws_delay()) return false;
-  x_stores.push_back({to, value, bytes, writer, false, x_cluster->draw_due()});
+bool DelayedStores::takes() { return x_stores.size() != kMost && x_cluster->draws_delay(); }
+
+void DelayedStores::add(Writer writer, std::byte* to, std::uint64_t value, std::uint32_t bytes,
+                        check::Announcement announcement) {
+  x_stores.push_back({to, value, bytes, writer, announcement, false, x_cluster->draw_due()});
   x_cluster->add_pending(1);
-  return true;
 }
 
 void DelayedStores::settle(const std::byte* at, std::uint64_t bytes) {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "harness/virtual_gpu/check/block_check.h"
+
 namespace pkb::virtual_gpu {
 
 class ClusterState;
@@ -24,8 +26,10 @@ class DelayedStores {
     std::uint32_t warp = 0;
     int lane = 0;
   };
-  /// Takes a store of at most 8 bytes; false when it is to be done at once.
-  bool add(Writer writer, std::byte* to, std::uint64_t value, std::uint32_t bytes);
+  /// Whether the next store is to be delayed.
+  bool takes();
+  /// A store of at most 8 bytes, and what its readers learn by it. Where it goes has been settled.
+  void add(Writer writer, std::byte* to, std::uint64_t value, std::uint32_t bytes, check::Announcement announcement);
   /// Somebody is about to access memory.
   void settle(const std::byte* at, std::uint64_t bytes);
   /// Others of the block may know from now on what `lanes` of a warp have stored, and tell of it by their releases.
@@ -45,6 +49,7 @@ class DelayedStores {
     std::uint64_t value = 0;
     std::uint32_t bytes = 0;
     Writer writer;
+    check::Announcement announcement;
     bool shared = false;
     std::uint64_t due = 0;
   };

@@ -70,6 +70,7 @@ bool has_heap(Warp& warp, const Instruction& in) {
 void call_malloc(Warp& warp, const Instruction& in) {
   if (!has_heap(warp, in)) return;
   warp.progress();
+  release_before(warp, in);
   const CallList list(warp.block().kernel(), in);
   for (std::uint32_t left = warp.mask(); left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
@@ -85,6 +86,7 @@ void call_malloc(Warp& warp, const Instruction& in) {
 void call_free(Warp& warp, const Instruction& in) {
   if (!has_heap(warp, in)) return;
   warp.progress();
+  release_before(warp, in);
   const CallList list(warp.block().kernel(), in);
   for (std::uint32_t left = warp.mask(); left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);

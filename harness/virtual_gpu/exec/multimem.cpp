@@ -114,7 +114,9 @@ constexpr Reduction kReductions[] = {
 /// Where one lane's access goes on each rank.
 class Replicas {
  public:
-  Replicas(Warp& warp, const Instruction& in, check::Access::Kind kind) : x_warp(warp), x_in(in), x_kind(kind) {}
+  Replicas(Warp& warp, const Instruction& in, check::Access::Kind kind) : x_warp(warp), x_in(in), x_kind(kind) {
+    release_before(warp, in);
+  }
 
   /// False after a fault. The checks see the access to every replica.
   bool find(int lane, std::uint64_t bytes) {

@@ -106,6 +106,7 @@ class Accesses {
 
   Accesses(Warp& warp, const Instruction& in, std::uint64_t bytes, Access access)
       : x_addresses(warp.at<Address>(in.a)), x_immediate(static_cast<Address>(in.immediate)) {
+    release_before(warp, in);
     const std::uint32_t mask = warp.mask();
     Address least = ~Address{0}, most = 0, bits = 0;
     for (std::uint32_t left = mask; left != 0; left &= left - 1) {
