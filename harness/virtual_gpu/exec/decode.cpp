@@ -130,6 +130,9 @@ Kernel Decoder::decode(const ptx::Function& function) {
                                  std::max(function.required_threads[2], 1u);
   if (function.max_threads[0] != 0) x_kernel.max_threads = static_cast<std::uint32_t>(threads);
   if (function.required_threads[0] != 0) x_kernel.max_threads = static_cast<std::uint32_t>(required);
+  if (function.max_registers != 0) x_kernel.max_registers = function.max_registers;
+  if (function.max_threads[0] != 0 || function.required_threads[0] != 0)
+    x_kernel.promised_threads = x_kernel.max_threads * std::max(function.min_blocks, 1u);
   std::copy(std::begin(function.cluster), std::end(function.cluster), std::begin(x_kernel.cluster));
   x_kernel.max_cluster = function.max_cluster;
   x_kernel.explicit_cluster = function.explicit_cluster;

@@ -54,7 +54,9 @@ struct Kernel {
   std::size_t static_shared = 0;  ///< bytes; dynamic shared memory follows at `dynamic_shared_offset`
   std::size_t dynamic_shared_offset = 0;
   std::size_t local_bytes = 0;              ///< per thread
-  std::uint32_t registers_per_thread = 32;  ///< estimate of ptxas's count, for occupancy
+  std::uint32_t registers_per_thread = 32;  ///< estimate of ptxas's count without the limits below, for occupancy
+  std::uint32_t max_registers = 255;        ///< .maxnreg
+  std::uint32_t promised_threads = 1;       ///< of an SM, for which launch bounds ask ptxas to leave registers
   std::uint32_t max_threads = 1024;
   std::uint32_t cluster[3] = {0, 0, 0};  ///< required size; zeros: none is
   std::vector<std::string> files;  ///< for Place::file

@@ -27,7 +27,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* fu
     attributes->sharedSizeBytes = kernel.static_shared;
     attributes->localSizeBytes = kernel.local_bytes;
     attributes->maxThreadsPerBlock = static_cast<int>(kernel.max_threads);
-    attributes->numRegs = static_cast<int>(kernel.registers_per_thread);
+    attributes->numRegs = static_cast<int>(registers_per_thread(device.chip(), kernel));
     attributes->ptxVersion = attributes->binaryVersion = device.chip().architecture();
     attributes->maxDynamicSharedSizeBytes = static_cast<int>(allowed_dynamic_shared(device.chip(), found));
     attributes->preferredShmemCarveout = cudaSharedmemCarveoutDefault;

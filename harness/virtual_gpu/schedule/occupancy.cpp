@@ -59,9 +59,14 @@ std::uint32_t most_registers(const Chip& chip, std::uint64_t threads) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(per_warp / 32, 255));
 }
 
+std::uint32_t registers_per_thread(const Chip& chip, const Kernel& kernel) {
+  return std::min({kernel.registers_per_thread, kernel.max_registers,
+                   most_registers(chip, kernel.promised_threads)});
+}
+
 BlockShape shape_of(const Chip& chip, const Kernel& kernel, std::uint64_t threads, std::uint64_t dynamic_shared) {
   return {.threads = threads,
-          .registers_per_thread = std::min(kernel.registers_per_thread, most_registers(chip, threads)),
+          .registers_per_thread = std::min(registers_per_thread(chip, kernel), most_registers(chip, threads)),
           .shared = kernel.static_shared + dynamic_shared};
 }
 

@@ -36,6 +36,9 @@ int active_clusters(const Chip& chip, const BlockShape& shape, std::uint64_t siz
 /// The most registers per thread with which a block of so many threads can start.
 std::uint32_t most_registers(const Chip& chip, std::uint64_t threads);
 
+/// A kernel's registers within the limits that its launch bounds set.
+std::uint32_t registers_per_thread(const Chip& chip, const Kernel& kernel);
+
 /// The shape of a kernel's blocks. A kernel's registers are an estimate of ptxas's count, so they never make a
 /// block that is too large to start.
 BlockShape shape_of(const Chip& chip, const Kernel& kernel, std::uint64_t threads, std::uint64_t dynamic_shared);

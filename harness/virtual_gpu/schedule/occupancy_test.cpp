@@ -57,9 +57,11 @@ int nvidia_blocks_per_sm(const Chip& chip, const BlockShape& shape) {
 TEST(Occupancy, AgreesWithNvidiasCalculation) {
   for (const std::string_view name : {"h100", "h200", "b200"}) {
     const Chip& chip = find_chip(name);
-    for (const std::uint64_t threads : {1u, 32u, 33u, 64u, 96u, 128u, 160u, 256u, 288u, 384u, 512u, 768u, 1024u}) {
+    for (const std::uint64_t threads :
+         {1u, 32u, 33u, 64u, 96u, 128u, 160u, 256u, 288u, 384u, 512u, 768u, 1024u}) {
       for (std::uint32_t registers = 1; registers <= 255; ++registers) {
-        for (const std::uint64_t shared : {0u, 1u, 1024u, 8000u, 33'000u, 49'152u, 76'000u, 115'712u, 232'448u}) {
+        for (const std::uint64_t shared :
+             {0u, 1u, 1024u, 8000u, 33'000u, 49'152u, 76'000u, 115'712u, 232'448u}) {
           const BlockShape shape{.threads = threads, .registers_per_thread = registers, .shared = shared};
           ASSERT_EQ(blocks_per_sm(chip, shape), nvidia_blocks_per_sm(chip, shape))
               << name << ' ' << threads << " threads " << registers << " registers " << shared << " bytes";
@@ -75,8 +77,27 @@ TEST(Occupancy, MostRegistersIsTheLimit) {
     const std::uint32_t most = most_registers(chip, threads);
     ASSERT_GT(nvidia_blocks_per_sm(chip, {.threads = threads, .registers_per_thread = most}), 0) << threads;
     if (most == 255) continue;
-    ASSERT_EQ(nvidia_blocks_per_sm(chip, {.threads = threads, .registers_per_thread = most + 1}), 0) << threads;
+    ASSERT_EQ(nvidia_blocks_per_sm(chip, {.threads = threads, .registers_per_thread = most + 1}), 0)
+        << threads;
   }
+}
+
+TEST(Occupancy, OfAKernelKeepsItsLaunchBounds) {
+  const Chip chip = find_chip("h200");
+  Kernel kernel;
+  kernel.registers_per_thread = 40;
+  const auto blocks = [&](std::uint64_t threads) {
+    return blocks_per_sm(chip, shape_of(chip, kernel, threads, 0));
+  };
+  EXPECT_EQ(blocks(1024), 1);  // 1024 * 40 of 65536
+  kernel.promised_threads = 2048;  // __launch_bounds__(1024, 2): 32 registers
+  EXPECT_EQ(registers_per_thread(chip, kernel), 32u);
+  EXPECT_EQ(blocks(1024), 2);
+  kernel.promised_threads = 1;
+  kernel.max_registers = 24;  // __maxnreg__(24)
+  EXPECT_EQ(registers_per_thread(chip, kernel), 24u);
+  kernel.registers_per_thread = 20;
+  EXPECT_EQ(registers_per_thread(chip, kernel), 20u);
 }
 
 TEST(Residency, HoldsAsManyBlocksAsTheOccupancySays) {
@@ -113,7 +134,8 @@ TEST(Occupancy, ClustersAreCountedWithinProcessingClusters) {
   const Chip& chip = find_chip("h200");
   for (std::size_t i = 0; i < kOneAnSm.size(); ++i) {
     EXPECT_EQ(active_clusters(chip, {.threads = 128, .shared = 200 * 1024}, i + 1), kOneAnSm[i]) << i + 1;
-    EXPECT_EQ(active_clusters(chip, {.threads = 1024, .registers_per_thread = 32}, i + 1), kTwoAnSm[i]) << i + 1;
+    EXPECT_EQ(active_clusters(chip, {.threads = 1024, .registers_per_thread = 32}, i + 1), kTwoAnSm[i])
+        << i + 1;
   }
   EXPECT_EQ(active_clusters(chip, {.threads = 128, .shared = 300 * 1024}, 2), 0);
 }
