@@ -53,7 +53,8 @@ void DelayedStores::settle(const std::byte* at, std::uint64_t bytes) {
 }
 
 void DelayedStores::share(std::uint32_t warp, std::uint32_t lanes) {
-  for (Store& each : x_stores) each.shared |= each.writer.warp == warp && (lanes >> each.writer.lane & 1) != 0;
+  for (Store& each : x_stores)
+    each.shared |= each.writer.warp == warp && (lanes >> each.writer.lane & 1) != 0;
 }
 
 void DelayedStores::release(std::uint32_t warp, std::uint32_t lanes) {

@@ -36,7 +36,8 @@ void Watch::seal() {
 }
 
 bool Watch::changed() const {
-  return !x_complete || std::ranges::any_of(x_words, [](const Word& word) { return look(word.at) != word.seen; });
+  return !x_complete ||
+         std::ranges::any_of(x_words, [](const Word& word) { return look(word.at) != word.seen; });
 }
 
 }  // namespace pkb::virtual_gpu
