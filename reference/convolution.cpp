@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reference/convolution.h"
 
-#include "reference/indexing.h"
 #include "reference/ops.h"
 
 namespace pkb::ref {
@@ -11,49 +10,96 @@ std::int64_t at(const std::vector<std::int64_t>& of, int dimension, std::int64_t
   return of.empty() ? otherwise : of[std::size_t(dimension)];
 }
 
-/// One group: (B, C, spatial...) -> (B, Co, out spatial...). The product is in the result's layout already.
-Tensor grouped(const Tensor& x, const Tensor& weight, const ConvolutionOptions& options) {
+/// One group: (B, C, spatial...) -> (B, spatial..., C) between zeros, the last dimension up to whole steps.
+Tensor channels_last(const Tensor& x, const ConvolutionOptions& options) {
   const int spatial = x.dim() - 2;
-  Tensor windows = x;
-  for (int d = 0; d < spatial; ++d) windows = windows.unfold(2 + d, weight.size(2 + d), at(options.stride, d, 1));
-  Shape shape = windows.shape();
-  shape.resize(std::size_t(2 + spatial));
-  shape[1] = weight.size(0);
-  // (B, C, out..., kernel...) -> (B, C, kernel..., out...)
-  std::vector<int> order{0, 1};
-  for (int d = 0; d < spatial; ++d) order.push_back(2 + spatial + d);
+  std::vector<int> order{0};
   for (int d = 0; d < spatial; ++d) order.push_back(2 + d);
-  const std::int64_t window = weight.numel() / weight.size(0);
-  const std::int64_t places = numel({shape.begin() + 2, shape.end()});
-  return matmul(weight.reshape({weight.size(0), window}), windows.permute(order).reshape({x.size(0), window, places}))
-      .view(std::move(shape));
+  order.push_back(1);
+  const Tensor image = x.permute(order);
+  Shape shape = image.shape();
+  for (int d = 0; d < spatial; ++d) shape[std::size_t(1 + d)] += 2 * at(options.padding, d, 0);
+  const std::int64_t step = at(options.stride, spatial - 1, 1);
+  shape[std::size_t(spatial)] = (shape[std::size_t(spatial)] + step - 1) / step * step;
+  if (shape == image.shape()) return image.contiguous();
+  Tensor padded = Tensor::zeros(std::move(shape), x.dtype(), x.place()), inner = padded;
+  for (int d = 0; d < spatial; ++d) inner = inner.narrow(1 + d, at(options.padding, d, 0), x.size(2 + d));
+  inner.copy_(image);
+  return padded;
+}
+
+/// (positions, window) of all positions of one group's kernel: views of memory that has a column of the
+/// kernel's windows for every place along the last dimension, so that the windows of neighbours share their
+/// columns. The elements of a window are ordered as those of `flattened`.
+Tensor windows(const Tensor& x, const Tensor& weight, const ConvolutionOptions& options) {
+  const int spatial = x.dim() - 2;
+  // (B, out..., last, C, kernel...) -> (B, out..., last, kernel..., C)
+  Tensor columns = channels_last(x, options);
+  for (int d = 0; d + 1 < spatial; ++d)
+    columns = columns.unfold(1 + d, weight.size(2 + d), at(options.stride, d, 1));
+  std::vector<int> order;
+  for (int d = 0; d < columns.dim(); ++d)
+    if (d != spatial + 1) order.push_back(d);
+  order.push_back(spatial + 1);
+  columns = columns.permute(order);
+
+  const std::int64_t step = at(options.stride, spatial - 1, 1), window = weight.numel() / weight.size(0);
+  const std::int64_t column = window / weight.size(-1), places = columns.numel() / column;
+  // The last windows reach beyond the image; what they give is cut off.
+  const Tensor memory = Tensor::empty({columns.numel() + window}, x.dtype(), x.place());
+  memory.narrow(0, 0, columns.numel()).view(columns.shape()).copy_(columns);
+  memory.narrow(0, columns.numel(), window).fill_(0);
+  return memory.unfold(0, window, step * column).narrow(0, 0, places / step);
+}
+
+/// (Co, C, kernel...) -> (Co, last of the kernel * others of the kernel * C)
+Tensor flattened(const Tensor& weight) {
+  std::vector<int> order{0, weight.dim() - 1};
+  for (int d = 2; d + 1 < weight.dim(); ++d) order.push_back(d);
+  order.push_back(1);
+  return weight.permute(order).reshape({weight.size(0), -1});
 }
 
 }  // namespace
 
-Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, const ConvolutionOptions& options) {
+Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                   const ConvolutionOptions& options) {
   const int spatial = x.dim() - 2;
   const std::int64_t groups = options.groups;
-  require(spatial >= 1 && weight.dim() == x.dim() && groups >= 1 && x.size(1) == groups * weight.size(1) &&
-              weight.size(0) % groups == 0,
+  require(spatial >= 1 && weight.dim() == x.dim() && weight.numel() > 0 && groups >= 1 &&
+              x.size(1) == groups * weight.size(1) && weight.size(0) % groups == 0,
           "convolution: {} with a weight of {} in {} groups", x.shape(), weight.shape(), groups);
+  require(bias.numel() == 0 || bias.shape() == Shape{weight.size(0)},
+          "convolution: a weight of {} with a bias of {}", weight.shape(), bias.shape());
   for (const auto* each : {&options.stride, &options.padding})
-    require(each->empty() || static_cast<int>(each->size()) == spatial, "convolution: options {} for {}", *each,
-            x.shape());
-  Tensor padded = x;
-  for (int d = 0; d < spatial; ++d)
-    if (const std::int64_t zeros = at(options.padding, d, 0); zeros > 0) padded = pad(padded, 2 + d, zeros, zeros);
+    require(each->empty() || static_cast<int>(each->size()) == spatial, "convolution: options {} for {}",
+            *each, x.shape());
+  Shape shape{x.size(0), weight.size(0)};
+  for (int d = 0; d < spatial; ++d) {
+    const std::int64_t rest = x.size(2 + d) + 2 * at(options.padding, d, 0) - weight.size(2 + d);
+    require(rest >= 0, "convolution: {} is smaller than a kernel of {}", x.shape(), weight.shape());
+    shape.push_back(rest / at(options.stride, d, 1) + 1);
+  }
+  if (x.size(0) == 0) return Tensor::empty(std::move(shape), x.dtype(), x.place());
+
+  // Positions as the windows have them: (B, out..., last), then channels.
+  Shape positions{shape.begin(), shape.end()};
+  positions.erase(positions.begin() + 1);
+  positions.back() = -1;
+  positions.push_back(weight.size(0) / groups);
+  std::vector<int> order{0, spatial + 1};
+  for (int d = 0; d < spatial; ++d) order.push_back(1 + d);
   const std::int64_t channels = weight.size(1), results = weight.size(0) / groups;
   std::vector<Tensor> out;
-  for (std::int64_t g = 0; g < groups; ++g)
-    out.push_back(grouped(padded.narrow(1, g * channels, channels), weight.narrow(0, g * results, results), options));
-  const Tensor all = groups == 1 ? out[0] : cat(out, 1);
-  if (bias.numel() == 0) return all;
-  require(bias.shape() == Shape{weight.size(0)}, "convolution: a weight of {} with a bias of {}", weight.shape(),
-          bias.shape());
-  Shape column(std::size_t(1 + spatial), 1);
-  column[0] = bias.size(0);
-  return all + bias.view(std::move(column));
+  for (std::int64_t g = 0; g < groups; ++g) {
+    const Tensor kernel = weight.narrow(0, g * results, results);
+    out.push_back(linear(windows(x.narrow(1, g * channels, channels), kernel, options), flattened(kernel),
+                         bias.numel() == 0 ? bias : bias.narrow(0, g * results, results))
+                      .view(positions)
+                      .narrow(spatial, 0, shape.back())
+                      .permute(order));
+  }
+  return groups == 1 ? out[0].contiguous() : cat(out, 1);
 }
 
 }  // namespace pkb::ref

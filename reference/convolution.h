@@ -15,8 +15,9 @@ struct ConvolutionOptions {
 };
 
 /// torch.nn.functional.conv1d, conv2d and conv3d: x (B, Ci, spatial...), weight (Co, Ci / groups, kernel...),
-/// bias (Co) or without elements: none. Cross-correlation, zeros outside; a matrix product over unfolded
-/// windows, rounded once, to which the bias is added as cuDNN's callers do. Throws ShapeError.
+/// bias (Co) or without elements: none. Cross-correlation, zeros outside; a matrix product over windows: sums of
+/// bf16 and fp16 in fp32, the bias among them, rounded once. Of the kernel's dimensions all but the last are written
+/// out in memory. Throws ShapeError.
 Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const ConvolutionOptions& options = {});
 
 }  // namespace pkb::ref

@@ -20,13 +20,14 @@ struct Matrix {
   std::int64_t ld, batch_stride;
 };
 
-/// c[b] = a[b] * b[b] + bias: (m, k) x (k, n), no extent 0; c is row-major and dense, bias has n elements or
-/// is null.
+/// c[b] = a[b] * b[b] + bias: (m, k) x (k, n), no extent 0. Element (i, j) of c[b] is at b * c_batch_stride + i *
+/// c_ld + j, so that the matrices may lie between each other's rows; bias has n elements or is null.
 struct Gemm {
   DType dtype;
   std::int64_t m, n, k, batch;
   Matrix a, b;
   std::byte* c;
+  std::int64_t c_ld, c_batch_stride;
   const std::byte* bias = nullptr;
 };
 

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "reference/convolution.h"
 #include "reference/ops.h"
 #include "reference/random.h"
+#include "reference/testing/direct_convolution.h"
 #include "reference/testing/ranks.h"
 
 // The same operator on host and CUDA.
@@ -240,6 +242,35 @@ TEST_F(Cuda, FreedMemoryServesOtherSizesBeforeItRunsOut) {
   Tensor large = Tensor::empty({static_cast<std::int64_t>(free / 10 * 6)}, DType::u8, Place::cuda);
   large.narrow(0, large.numel() - 1, 1).fill_(7);
   EXPECT_EQ(large.narrow(0, large.numel() - 1, 1).integers()[0], 7);
+}
+
+TEST_F(Cuda, ProductsOfRowsThatOverlap) {
+  const Distribution tiny{.kind = Kind::integers, .low = -1, .high = 1};
+  for (const DType dtype : kFloating)
+    for (const auto& [size, step] : {std::pair{5, 2}, {64, 16}, {72, 24}})
+      for (const std::int64_t rows : {1, 3, 96, 97, 98})
+        expect_same("windows", [&](Place p) {
+          return matmul(random(p, {4096}, dtype, tiny, 1).unfold(0, size, step).narrow(0, 0, rows),
+                        random(p, {size, 40}, dtype, tiny, 2));
+        });
+}
+
+TEST_F(Cuda, ConvolutionsOfIntegersAreTheDirectSum) {
+  const Distribution tiny{.kind = Kind::integers, .low = -1, .high = 1};
+  for (const DType dtype : kFloating)
+    for (const testing::DirectConvolution& each : testing::kDirectConvolutions) {
+      const auto operand = [&](Place p, const Shape& shape, std::uint16_t number) {
+        return random(p, shape, dtype, tiny, number);
+      };
+      const auto of = [&](Place p) {
+        return convolution(operand(p, each.x, 1), operand(p, each.weight, 2), operand(p, {each.weight[0]}, 3), each.options);
+      };
+      const Tensor got = of(Place::cuda);
+      const std::vector<double> sums =
+          testing::direct_convolution(each, operand(Place::host, each.x, 1), operand(Place::host, each.weight, 2),
+                                      operand(Place::host, {each.weight[0]}, 3));
+      EXPECT_EQ(got.values(), Tensor::from_values(sums, got.shape(), dtype).values()) << show("{} {}", {each.x, dtype});
+    }
 }
 
 TEST_F(Cuda, ErrorsOfTheDeviceAreReported) {

@@ -11,6 +11,10 @@
 /// (d + 1) L - 1.
 namespace pkb::ref {
 
+/// Rows arrive by source rank, then local expert, chunks[rank][expert] of each; their places when they are ordered by
+/// local expert, then source rank. int64, where `chunks` is; waits for cuda.
+Tensor by_local_expert(const Tensor& chunks);
+
 /// Where the rows go that tokens send to their experts: a row for each of a token's slots, by expert, tokens ascending.
 struct ExpertRoutes {
   Tensor slots;   ///< int64 per row: its place in the flattened (tokens, chosen)

@@ -11,6 +11,12 @@ namespace pkb::ref {
 
 inline constexpr int kMaxDims = 8;
 
+/// a / b of numbers that are not negative. Most fit into 32 bits, where a GPU divides several times faster.
+PKB_HD inline std::int64_t quotient(std::int64_t a, std::int64_t b) {
+  if ((static_cast<std::uint64_t>(a | b) >> 32) == 0) return static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
+  return a / b;
+}
+
 /// How to walk several tensors of one shape together: extents and, per tensor, strides in elements, with
 /// dimensions that are dense in all of them merged. Plain data, so that a kernel can take it by value.
 template <int N>
@@ -32,7 +38,7 @@ struct Walk {
   PKB_HD void offsets(std::int64_t index, std::int64_t (&out)[N]) const {
     for (int n = 0; n < N; ++n) out[n] = 0;
     for (int d = dims - 1; d > 0; --d) {
-      const std::int64_t rest = index / extents[d], here = index - rest * extents[d];
+      const std::int64_t rest = quotient(index, extents[d]), here = index - rest * extents[d];
       for (int n = 0; n < N; ++n) out[n] += here * strides[n][d];
       index = rest;
     }

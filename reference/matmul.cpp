@@ -56,44 +56,63 @@ int blas_int(std::int64_t number) {
 void gemm_on_host(const Gemm& gemm) {
   const auto order = [](const Matrix& matrix) { return matrix.transposed ? CblasTrans : CblasNoTrans; };
   const int m = blas_int(gemm.m), n = blas_int(gemm.n), k = blas_int(gemm.k);
-  const int lda = blas_int(gemm.a.ld), ldb = blas_int(gemm.b.ld);
+  const int lda = blas_int(gemm.a.ld), ldb = blas_int(gemm.b.ld), ldc = blas_int(gemm.c_ld);
   for (std::int64_t i = 0; i < gemm.batch; ++i) {
     if (gemm.dtype == DType::f32)
       cblas_sgemm(CblasRowMajor, order(gemm.a), order(gemm.b), m, n, k, 1,
                   reinterpret_cast<const float*>(gemm.a.data) + i * gemm.a.batch_stride, lda,
                   reinterpret_cast<const float*>(gemm.b.data) + i * gemm.b.batch_stride, ldb, 0,
-                  reinterpret_cast<float*>(gemm.c) + i * gemm.m * gemm.n, n);
+                  reinterpret_cast<float*>(gemm.c) + i * gemm.c_batch_stride, ldc);
     else
       cblas_dgemm(CblasRowMajor, order(gemm.a), order(gemm.b), m, n, k, 1,
                   reinterpret_cast<const double*>(gemm.a.data) + i * gemm.a.batch_stride, lda,
                   reinterpret_cast<const double*>(gemm.b.data) + i * gemm.b.batch_stride, ldb, 0,
-                  reinterpret_cast<double*>(gemm.c) + i * gemm.m * gemm.n, n);
+                  reinterpret_cast<double*>(gemm.c) + i * gemm.c_batch_stride, ldc);
   }
+}
+
+/// The first rows of one matrix, taken in turn: (1, M, N) -> (turns, M / turns, N), row i of which is row i * turns + b
+/// of the whole.
+Tensor in_turns(const Tensor& in, std::int64_t turns) {
+  const std::int64_t each = in.size(1) / turns;
+  return in.squeeze(0).narrow(0, 0, each * turns).view({each, turns, in.size(2)}).transpose(0, 1);
+}
+
+/// out = a b, and on cuda the bias, where there is one; nothing is empty. Rows of `out` are dense.
+void multiply(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& bias) {
+  const std::int64_t m = a.size(1), k = a.size(2), n = b.size(2), row_stride = a.strides()[1];
+  if (a.size(0) == 1 && b.size(0) == 1 && m > 1 && a.strides()[2] == 1 && row_stride > 0 && row_stride < k) {
+    // Rows that overlap, as windows do, make no matrix, but every so-many-th of them do: a batch of those, which lies
+    // interleaved in `a` and in `out`, copies nothing.
+    const std::int64_t turns = (k + row_stride - 1) / row_stride, rest = m % turns;
+    if (m >= turns) multiply(in_turns(out, turns), in_turns(a, turns), b, bias);
+    if (rest > 0) multiply(out.narrow(1, m - rest, rest), a.narrow(1, m - rest, rest).contiguous(), b, bias);
+    return;
+  }
+  const Batch left(a), right(b);
+  Gemm gemm{a.dtype(),     m,          n, k, out.size(0), left.matrix, right.matrix, out.data(), out.strides()[1],
+            out.strides()[0]};
+  if (a.size(0) == 1) gemm.a.batch_stride = 0;
+  if (b.size(0) == 1) gemm.b.batch_stride = 0;
+  if (a.place() == Place::host) return gemm_on_host(gemm);
+  gemm.bias = bias.numel() > 0 ? bias.data() : nullptr;
+  cuda_backend().gemm(gemm);
 }
 
 /// (B, M, K) x (B, K, N) + bias; batches of 1 serve all. A bias has N elements or none at all.
 Tensor batched(const Tensor& a, const Tensor& b, const Tensor& bias = {}) {
-  const std::int64_t batch = std::max(a.size(0), b.size(0)), m = a.size(1), k = a.size(2), n = b.size(2);
+  const std::int64_t batch = std::max(a.size(0), b.size(0)), m = a.size(1), n = b.size(2);
   const bool biased = bias.numel() > 0;
-  if (k == 0) {
+  if (a.size(2) == 0) {
     Tensor out = Tensor::zeros({batch, m, n}, a.dtype(), a.place());
     return biased ? out.copy_(bias) : out;
   }
   if (a.place() == Place::host && size_of(a.dtype()) == 2)
     return batched(widened(a), widened(b), bias.to(DType::f32)).to(a.dtype());
-  Tensor out = Tensor::empty({batch, m, n}, a.dtype(), a.place());
+  const Tensor out = Tensor::empty({batch, m, n}, a.dtype(), a.place());
   if (out.numel() == 0) return out;
-  const Batch left(a), right(b);
-  Gemm gemm{a.dtype(), m, n, k, batch, left.matrix, right.matrix, out.data()};
-  if (a.size(0) == 1) gemm.a.batch_stride = 0;
-  if (b.size(0) == 1) gemm.b.batch_stride = 0;
-  if (a.place() == Place::cuda) {
-    gemm.bias = biased ? bias.data() : nullptr;
-    cuda_backend().gemm(gemm);
-    return out;
-  }
-  gemm_on_host(gemm);
-  return biased ? out + bias : out;
+  multiply(out, a, b, bias);
+  return biased && a.place() == Place::host ? out + bias : out;
 }
 
 }  // namespace

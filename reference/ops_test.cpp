@@ -175,6 +175,17 @@ TEST_P(Matmul, VectorsAndEmptyOperands) {
   EXPECT_EQ(matmul(Tensor::empty({3, 0, 2}, dtype), m).shape(), (Shape{3, 0, 2}));
 }
 
+TEST_P(Matmul, RowsMayOverlap) {
+  const Tensor line = integers({40}, GetParam(), 1);
+  // Windows 2 apart: 5 share an element with the next two, whole turns of them or not.
+  for (const std::int64_t rows : {1, 2, 3, 6, 7}) {
+    const Tensor windows = line.unfold(0, 5, 2).narrow(0, 0, rows), columns = integers({5, 3}, GetParam(), 2);
+    EXPECT_EQ(matmul(windows, columns).values(), product(windows.clone(), columns)) << rows;
+    EXPECT_EQ(matmul(windows.unsqueeze(0).expand({2, rows, 5}), columns)[1].values(), product(windows.clone(), columns));
+    EXPECT_EQ(matmul(columns.t(), windows.t()).values(), product(columns.t().clone(), windows.t().clone())) << rows;
+  }
+}
+
 TEST(MatmulRounding, Bf16AccumulatesInFp32AndRoundsOnce) {
   // 16 * 16 + 1 * 1 = 257, a tie that goes to 256; 257 + 2^-7 is beyond it and goes to 258.
   EXPECT_THAT(matmul(row({16, 1}, DType::bf16), row({16, 1}, DType::bf16)).values(), ElementsAre(256));

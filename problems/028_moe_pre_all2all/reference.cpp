@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <numeric>
 
+#include "reference/expert_parallel.h"
 #include "reference/indexing.h"
 #include "reference/ops.h"
 #include "reference/pointwise.h"
 #include "reference/problem.h"
 #include "reference/routing.h"
-#include "reference/sorting.h"
+#include "reference/uneven.h"
 
 namespace pkb {
 
@@ -15,28 +15,24 @@ using namespace ref;
 
 Tensors reference(Context& ctx, const Tensors& in) {
   const Tensor &hidden = in["hidden_states"], &mask = in["expert_mask"];
-  const Tensor& tokens_of_chunk = in["num_global_tokens_per_local_expert"];  // (W, L)
-  const std::vector<std::int64_t> sent = in["input_splits"].integers(),
-                                  received = in["output_splits"].integers();
-  const std::int64_t tokens = hidden.size(0),
-                     arriving = std::accumulate(received.begin(), received.end(), 0L);
-  require(sum(tokens_of_chunk).integers()[0] == arriving,
-          "moe_pre_all2all: num_global_tokens_per_local_expert has {} rows, output_splits {}",
-          sum(tokens_of_chunk).integers()[0], arriving);
+  const std::int64_t tokens = hidden.size(0), ranks = ctx.world().size();
+  // Counts decide about shapes: all of them come to the host together.
+  const Tensor &own = in["input_splits"], &others = in["output_splits"],
+               &tokens_of_chunk = in["num_global_tokens_per_local_expert"];  // (W, L)
+  const Tensor counts = cat({own, others, tokens_of_chunk.reshape({-1})}).to(Place::host);
+  const Counts sent = counts.narrow(0, 0, ranks).integers(), received = counts.narrow(0, ranks, ranks).integers();
+  // Rows arrive by source rank, then local expert; they leave by local expert, then source rank.
+  const Tensor order =
+      by_local_expert(counts.narrow(0, 2 * ranks, tokens_of_chunk.numel()).view(tokens_of_chunk.shape())).to(hidden.place());
+  const std::int64_t arriving = total(received);
+  require(order.numel() == arriving,
+          "moe_pre_all2all: num_global_tokens_per_local_expert has {} rows, output_splits {}", order.numel(), arriving);
 
   // Rows in the order of the experts, tokens ascending within one.
   const Tensor routing_map = ne(sum(mask, {.dimensions = {1}}), 0);
   const Tensor mapping = remainder(flatnonzero(routing_map), std::max<std::int64_t>(1, tokens));
-  const Tensor permuted = index_select(hidden, 0, mapping);
-  require(std::accumulate(sent.begin(), sent.end(), 0L) == mapping.numel(),
-          "moe_pre_all2all: input_splits {} for {} routed rows", sent, mapping.numel());
-
-  Tensor arrived = Tensor::empty({arriving, hidden.size(1)}, hidden.dtype(), hidden.place());
-  ctx.world().all_to_all_single(arrived, permuted, received, sent);
-
-  // They arrive by source rank, then local expert; they leave by local expert, then source rank.
-  const Tensor chunk = repeat_interleave(tokens_of_chunk.reshape({-1}));
-  const Tensor order = argsort(remainder(chunk, tokens_of_chunk.size(1)));
+  require(total(sent) == mapping.numel(), "moe_pre_all2all: input_splits {} for {} routed rows", sent, mapping.numel());
+  const Tensor arrived = all_to_all_rows(ctx.world(), index_select(hidden, 0, mapping), sent, received);
   const auto count = [&](std::int64_t rows) {
     return Tensor::full({1}, double(rows), DType::i64, hidden.place());
   };

@@ -107,7 +107,7 @@ Plan make_plan(cublasLtHandle_t handle, const Gemm& gemm) {
   };
   plan.first = side(gemm.b, gemm.k, gemm.n, CUBLASLT_MATMUL_DESC_TRANSA);
   plan.second = side(gemm.a, gemm.m, gemm.k, CUBLASLT_MATMUL_DESC_TRANSB);
-  plan.result = layout(types.element, gemm.n, gemm.m, gemm.n, gemm, gemm.m * gemm.n);
+  plan.result = layout(types.element, gemm.n, gemm.m, gemm.c_ld, gemm, gemm.c_batch_stride);
 
   if (gemm.bias) {
     // A term per row of the column-major result, whose rows are our columns. The pointer is set at each call.
@@ -140,27 +140,29 @@ Plan make_plan(cublasLtHandle_t handle, const Gemm& gemm) {
 /// Per device, for the life of the process. A repeated product then costs one call.
 struct Planner {
   cublasLtHandle_t handle{};
-  using Key = std::array<std::int64_t, 16>;
+  using Key = std::array<std::int64_t, 18>;
   std::map<Key, Plan> plans;
 
   const Plan& plan(const Gemm& gemm) {
     if (!handle) check(cublasLtCreate(&handle), "cublasLtCreate");
     const Key key{static_cast<std::int64_t>(gemm.dtype),
-                                           gemm.m,
-                                           gemm.n,
-                                           gemm.k,
-                                           gemm.batch,
-                                           gemm.a.transposed,
-                                           gemm.a.ld,
-                                           gemm.a.batch_stride,
-                                           gemm.b.transposed,
-                                           gemm.b.ld,
-                                           gemm.b.batch_stride,
-                                           alignment_of(gemm.a.data),
-                                           alignment_of(gemm.b.data),
-                                           alignment_of(gemm.c),
-                                           gemm.bias != nullptr,
-                                           gemm.bias ? alignment_of(gemm.bias) : 0};
+                  gemm.m,
+                  gemm.n,
+                  gemm.k,
+                  gemm.batch,
+                  gemm.a.transposed,
+                  gemm.a.ld,
+                  gemm.a.batch_stride,
+                  gemm.b.transposed,
+                  gemm.b.ld,
+                  gemm.b.batch_stride,
+                  gemm.c_ld,
+                  gemm.c_batch_stride,
+                  alignment_of(gemm.a.data),
+                  alignment_of(gemm.b.data),
+                  alignment_of(gemm.c),
+                  gemm.bias != nullptr,
+                  gemm.bias ? alignment_of(gemm.bias) : 0};
     const auto known = plans.find(key);
     return known != plans.end() ? known->second : plans.emplace(key, make_plan(handle, gemm)).first->second;
   }
