@@ -10,30 +10,18 @@
 #include <optional>
 
 #include "harness/error/error.h"
+#include "harness/process/utf8.h"
 
 namespace pkb::candidate {
 namespace {
 
 constexpr std::uintmax_t kLargest = 4 << 20;
 
-/// The offset of the first byte that is not UTF-8 (RFC 3629: no overlong forms, no surrogates, up to
-/// U+10FFFF), or that is NUL.
+/// The offset of the first byte that is not UTF-8, or that is NUL.
 std::optional<std::size_t> first_bad_byte(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   for (std::size_t i = 0; i < text.size();) {
-    const unsigned lead = byte(i);
-    if (lead == 0) return i;
-    if (lead < 0x80) {
-      ++i;
-      continue;
-    }
-    const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-    if (lead < 0xC2 || lead > 0xF4) return i;
-    const unsigned lowest = lead == 0xE0 ? 0xA0u : lead == 0xF0 ? 0x90u : 0x80u;
-    const unsigned highest = lead == 0xED ? 0x9Fu : lead == 0xF4 ? 0x8Fu : 0xBFu;
-    if (byte(i + 1) < lowest || byte(i + 1) > highest) return i;
-    for (std::size_t k = 2; k < length; ++k)
-      if ((byte(i + k) & 0xC0u) != 0x80u) return i;
+    const std::size_t length = text[i] == '\0' ? 0 : process::utf8_length(text.substr(i));
+    if (length == 0) return i;
     i += length;
   }
   return std::nullopt;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <charconv>
@@ -28,11 +29,12 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 struct GenerateOptions : PromptOptions {
-  std::string model, endpoint, api = "openai", problems = "all", system, effort, extra_file, price_file, key_file, replay, out;
+  std::string model, endpoint, api = "openai", problems = "all", system, effort, extra_file, price_file, key_file, replay, out,
+      libraries = report::Site().libraries;
   int samples = 1, repairs = 0, continuations = 0, concurrency = 8, max_tokens = 0, jobs = 1;
   double rate = 0, temperature = -1, idle = 300, total = 3600, patience = 24;
   bool no_stream = false;
-  // Of `run`.
+  // For who judges.
   std::string device = "auto", size = "tiny";
   int ranks = 0, trials = 5;
 };
@@ -81,27 +83,28 @@ std::string read_text(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// From the file, or from the API's usual variable. What we start later does not get it.
-std::string take_key(const GenerateOptions& options, const model::Api& api) {
+/// From the file, or from the API's usual variable. No program that we start gets a key, of whichever API, and no core
+/// file either.
+std::string take_key(const GenerateOptions& options) {
   std::string key;
   if (!options.key_file.empty()) {
     key = read_text(options.key_file);
     while (!key.empty() && (key.back() == '\n' || key.back() == '\r' || key.back() == ' ')) key.pop_back();
-  } else if (const char* const value = std::getenv(std::string(api.key_variable()).c_str())) {
+  } else if (const char* const value = std::getenv(std::string(model::find_api(options.api).key_variable()).c_str())) {
     key = value;
   }
-  ::unsetenv(std::string(api.key_variable()).c_str());
+  for (const std::string_view each : model::key_variables()) ::unsetenv(std::string(each).c_str());
+  ::prctl(PR_SET_DUMPABLE, 0);
   return key;
 }
 
-std::unique_ptr<campaign::Source> source_of(const GenerateOptions& options) {
+std::unique_ptr<campaign::Source> source_of(const GenerateOptions& options, std::string key) {
   if (!options.replay.empty()) return campaign::from_recording(options.replay);
   if (options.endpoint.empty() || options.model.empty())
     throw InputError({.where = options.endpoint.empty() ? "--endpoint" : "--model", .fault = "missing", .remedy = "name it, or give --replay FILE"});
-  const model::Api& api = model::find_api(options.api);
   return campaign::from_server({.endpoint = options.endpoint,
-                                .api = &api,
-                                .key = take_key(options, api),
+                                .api = &model::find_api(options.api),
+                                .key = std::move(key),
                                 .concurrency = options.concurrency,
                                 .requests_per_minute = options.rate,
                                 .idle_timeout = model::Seconds(options.idle),
@@ -112,7 +115,7 @@ std::unique_ptr<campaign::Source> source_of(const GenerateOptions& options) {
 
 /// What makes attempts comparable: a campaign that goes on must have the same.
 json settings(const GenerateOptions& options, bool judged) {
-  json settings = {{"model", options.model},       {"endpoint", options.endpoint},   {"api", options.api},
+  json settings = {{"model", options.model},       {"endpoint", model::public_endpoint(options.endpoint)},   {"api", options.api},
                    {"repairs", options.repairs},   {"continuations", options.continuations}, {"style", options.style},         {"hardware", options.hardware},
                    {"dtype", options.dtype},       {"primitives", options.primitives}, {"system", options.system},
                    {"effort", options.effort},     {"temperature", options.temperature < 0 ? json() : json(options.temperature)},
@@ -165,7 +168,24 @@ void print_summary(const campaign::Campaign& campaign, bool judged, const fs::pa
   fmt::print("\n{}\n", out.string());
 }
 
-Exit generate(const GenerateOptions& options, bool judged) {
+/// The campaign is done and its results are there: pages that lack a library are no reason to fail.
+void report_of(const fs::path& campaign, const Installation& here, const std::string& libraries) {
+  const fs::path folder = campaign / "report";
+  try {
+    write_report(report::make_report({campaign}, {.title = campaign.filename().string(), .problems = here.problems()}),
+                 std::nullopt, folder, libraries);
+  } catch (const EnvironmentError& error) {
+    spdlog::warn("{}", error.what());
+  }
+  if (fs::exists(folder / "summary.md")) fmt::print("{}\n", (folder / "summary.md").string());
+}
+
+/// What becomes of replies.
+enum class Then : std::uint8_t { keep, judge, judge_and_report };
+
+Exit generate(const GenerateOptions& options, Then then) {
+  const bool judged = then != Then::keep;
+  std::string key = take_key(options);
   const Installation here = installation();
   const std::vector<problem::Problem> problems = chosen(here.problems(), options.problems);
   const prompt::Options asked = resolve(options);
@@ -174,7 +194,7 @@ Exit generate(const GenerateOptions& options, bool judged) {
   const campaign::Prices prices = options.price_file.empty() ? campaign::Prices() : campaign::Prices(options.price_file);
   campaign::Plan plan = plan_of(options, problems);
   campaign::Ledger ledger(out, settings(options, judged));
-  const std::unique_ptr<campaign::Source> source = source_of(options);
+  const std::unique_ptr<campaign::Source> source = source_of(options, std::move(key));
   LiveView view;
   const campaign::Hooks hooks{
       .task = [&](const std::string& name) { return prompt::task(problem::Problem::load(here.problems() / name), asked, texts); },
@@ -201,11 +221,7 @@ Exit generate(const GenerateOptions& options, bool judged) {
   campaign.run([] { return interrupted != 0; });
   view.clear();
   print_summary(campaign, judged, out);
-  if (judged) {
-    const report::Report made = report::make_report({out}, {.title = out.filename().string(), .problems = here.problems()});
-    write_report(made, std::nullopt, out / "report");
-    fmt::print("{}\n", (out / "report" / "summary.md").string());
-  }
+  if (then == Then::judge_and_report) report_of(out, here, options.libraries);
   if (interrupted != 0) fmt::print("stopped; the same command goes on from here\n");
   return interrupted != 0 || campaign.tally().failed > 0 ? Exit::environment_failed : Exit::done;
 }
@@ -234,6 +250,12 @@ void add_options(CLI::App& command, GenerateOptions& options) {
   command.add_option("--patience", options.patience, "Hours for which a busy server is asked again")->check(CLI::Range(0., 1000.))->capture_default_str();
   command.add_flag("--no-stream", options.no_stream, "Ask for whole replies");
   command.add_option("--out", options.out, "The campaign's folder; the same one goes on with it")->required();
+  command.add_option("--repair", options.repairs, "Rounds in which a model sees the verdict and tries again")->check(CLI::Range(0, 100))->capture_default_str();
+  command.add_option("--jobs", options.jobs, "Evaluations at a time")->check(CLI::Range(1, 256))->capture_default_str();
+  command.add_option("--device", options.device, "As for eval")->check(CLI::IsMember({"auto", "virtual", "shared", "cuda"}))->capture_default_str();
+  command.add_option("--size", options.size, "As for eval")->capture_default_str();
+  command.add_option("--ranks", options.ranks, "As for eval; 0: the size's own")->check(CLI::Range(0, 72))->capture_default_str();
+  command.add_option("--trials", options.trials, "As for eval")->check(CLI::Range(1, 1000))->capture_default_str();
   add_prompt_options(command, options);
 }
 
@@ -241,22 +263,17 @@ void add_options(CLI::App& command, GenerateOptions& options) {
 
 void add_generate(CLI::App& pkb, Exit& exit) {
   auto options = std::make_shared<GenerateOptions>();
-  CLI::App* command = pkb.add_subcommand("generate", "Ask a model for candidates, without judging them");
+  CLI::App* command = pkb.add_subcommand("generate", "Ask a model for candidates; judge them only where --repair needs it");
   add_options(*command, *options);
-  command->callback([options, &exit] { exit = generate(*options, false); });
+  command->callback([options, &exit] { exit = generate(*options, options->repairs > 0 ? Then::judge : Then::keep); });
 }
 
 void add_run(CLI::App& pkb, Exit& exit) {
   auto options = std::make_shared<GenerateOptions>();
-  CLI::App* command = pkb.add_subcommand("run", "Ask a model, judge its candidates, let it repair them");
+  CLI::App* command = pkb.add_subcommand("run", "Ask a model, judge its candidates, let it repair them, report");
   add_options(*command, *options);
-  command->add_option("--repair", options->repairs, "Rounds in which a model sees the verdict and tries again")->check(CLI::Range(0, 100))->capture_default_str();
-  command->add_option("--jobs", options->jobs, "Evaluations at a time")->check(CLI::Range(1, 256))->capture_default_str();
-  command->add_option("--device", options->device, "As for eval")->check(CLI::IsMember({"auto", "virtual", "shared", "cuda"}))->capture_default_str();
-  command->add_option("--size", options->size, "As for eval")->capture_default_str();
-  command->add_option("--ranks", options->ranks, "As for eval; 0: the size's own")->check(CLI::Range(0, 72))->capture_default_str();
-  command->add_option("--trials", options->trials, "As for eval")->check(CLI::Range(1, 1000))->capture_default_str();
-  command->callback([options, &exit] { exit = generate(*options, true); });
+  command->add_option("--libraries", options->libraries, "As for report")->capture_default_str();
+  command->callback([options, &exit] { exit = generate(*options, Then::judge_and_report); });
 }
 
 }  // namespace pkb::cli

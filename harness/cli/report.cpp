@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/commands.h"
@@ -68,9 +69,11 @@ void make(const ReportOptions& options) {
 
 void write_report(const report::Report& report, const std::optional<report::Comparison>& comparison,
                   const std::filesystem::path& folder, const std::filesystem::path& libraries) {
-  report::write_tables(report, comparison, folder);
+  // Whatever becomes of the site: tables need no library.
+  auto tables = std::async(std::launch::async, [&] { report::write_tables(report, comparison, folder); });
   report::write_site(report, comparison,
                      {.folder = folder, .source = installation().source, .libraries = libraries});
+  tables.get();
 }
 
 void warn_of(const std::vector<report::Notice>& notices) {

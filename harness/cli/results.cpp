@@ -133,7 +133,7 @@ void show(const ResultsOptions& options) {
                                              : fmt::format("holds {} results", found.size()),
                       .remedy = "choose one that `pkb results list PATH` shows"});
   }
-  const report::Detail detail = report::detail_of(report, *found.front());
+  const report::Detail detail = report::DetailReader().read(report, *found.front());
   if (!options.json) return print(report, *found.front(), detail);
   for (const report::Table& each : report::tables(report, std::nullopt))
     if (each.name == "evaluations") {

@@ -43,6 +43,16 @@ TEST_F(Results, AreReported) {
   EXPECT_TRUE(fs::exists(path("out/tables/leaderboard.csv")));
 }
 
+TEST_F(Results, AreInTablesAlsoWhereTheSiteLacksALibrary) {
+  example::write(path("in/1.json"), example::result({.number = 1}));
+  const Finished done = pkb({"report", path("in"), "--out", path("out"), "--libraries", path("nothing")});
+  EXPECT_EQ(done.exit, 3);
+  EXPECT_THAT(done.errors, HasSubstr("apt-get install libjs-jquery"));
+  EXPECT_TRUE(fs::exists(path("out/summary.md")));
+  EXPECT_TRUE(fs::exists(path("out/tables/evaluations.json")));
+  EXPECT_FALSE(fs::exists(path("out/index.html")));
+}
+
 TEST_F(Results, AreComparedWithRegressionsFirst) {
   example::write(path("a/1.json"), example::result({.number = 1}));
   example::write(path("b/2.json"), example::result({.number = 2, .verdict = "race", .source = "// b"}));

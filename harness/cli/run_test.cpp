@@ -70,7 +70,14 @@ TEST(Run, TakesNineRecordedProblemsFromPromptToVerdict) {
   const json repaired = json::parse(std::ifstream(folder.path() / "out/004_reduce/sample-0/attempt-1.json"));
   EXPECT_THAT(repaired.at("message").get<std::string>(), HasSubstr("error"));
   EXPECT_TRUE(fs::exists(folder.path() / "out/report/summary.md"));
-  const Finished third = run(replay(folder.path() / "out"));
+  // Where the site lacks its libraries, the campaign is done all the same.
+  fs::remove_all(folder.path() / "out/report");
+  Command again = replay(folder.path() / "out");
+  again.words.insert(again.words.end(), {"--libraries", folder.path().string()});
+  const Finished third = run(again);
+  EXPECT_EQ(third.exit, 0);
+  EXPECT_THAT(third.errors, HasSubstr("apt-get install libjs-jquery"));
+  EXPECT_TRUE(fs::exists(folder.path() / "out/report/summary.md"));
   EXPECT_EQ(third.errors.find(": correct"), std::string::npos) << "judged again";
   EXPECT_THAT(third.output, HasSubstr("9 of 9 samples done, 8 correct"));
 }
@@ -94,6 +101,23 @@ TEST(Generate, AsksAServerAndKeepsTheKeyToItself) {
   // Paid once.
   EXPECT_EQ(run(command).exit, 0);
   EXPECT_EQ(server.requests().size(), 4u);
+}
+
+// Of servers that repeat what they were sent, in addresses, errors and replies.
+TEST(Generate, StoresNoKeyThatComesBack) {
+  const json echo = {{"error", {{"message", "Incorrect API key provided: sk-do-not-tell. header: Bearer sk-do-not-tell"}}}};
+  model::ScriptedServer server({{{model::http(401, echo.dump())}}});
+  const TestFolder folder;
+  std::string address = server.address();
+  address.insert(address.find("://") + 3, "user:sk-do-not-tell-either@");
+  Command command = pkb({"generate", "--endpoint", address + "?key=sk-do-not-tell-either", "--model", "m", "--problems", "1", "--out",
+                         (folder.path() / "out").string()});
+  command.environment["OPENAI_API_KEY"] = "sk-do-not-tell";
+  const Finished done = run(command);
+  EXPECT_EQ(done.exit, 3);
+  EXPECT_THAT(done.errors, HasSubstr("Incorrect API key provided: (key). header: Bearer (key)"));
+  EXPECT_THAT(server.requests().front(), HasSubstr("/chat/completions?key=sk-do-not-tell-either"));
+  EXPECT_THAT(whole_text(folder.path()) + done.output + done.errors, Not(HasSubstr("do-not-tell")));
 }
 
 TEST(Generate, KilledItPaysForNothingTwice) {

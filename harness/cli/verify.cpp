@@ -12,6 +12,7 @@
 #include "harness/cli/report_files.h"
 #include "harness/error/error.h"
 #include "harness/report/files.h"
+#include "harness/store/migration.h"
 #include "harness/store/store.h"
 #include "harness/store/verdict.h"
 
@@ -38,6 +39,7 @@ json load(const std::filesystem::path& file) {
   std::string text;
   report::read_file(file, text);
   json result = json::parse(text);
+  store::migration().apply(result);
   if (result.at("verdict") == name_of(Verdict::no_code))
     throw refusal(file, "is a reply without code: there is nothing to evaluate");
   if (result.at("inputs") != "generated")

@@ -55,8 +55,7 @@ class Messages final : public Api {
   std::string_view name() const override { return "anthropic"; }
   std::string_view key_variable() const override { return "ANTHROPIC_API_KEY"; }
   std::string url(std::string_view endpoint, const Prompt&) const override {
-    const bool versioned = endpoint.ends_with("/v1") || endpoint.ends_with("/v1/");
-    return join_url(endpoint, versioned ? "messages" : "v1/messages", "/messages");
+    return join_url(endpoint, split(endpoint).base.ends_with("/v1") ? "messages" : "v1/messages", "/messages");
   }
   std::vector<std::string> headers(const std::string& key) const override {
     std::vector<std::string> headers = {"content-type: application/json", "anthropic-version: 2023-06-01"};

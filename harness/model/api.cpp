@@ -57,10 +57,32 @@ void ReplyReader::finish(std::string_view word) {
   x_completion.finish = finish_from(word);
 }
 
+namespace {
+
+const std::vector<std::unique_ptr<Api>>& apis() {
+  static const auto all = all_apis();
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string_view> key_variables() {
+  std::vector<std::string_view> all;
+  for (const auto& each : apis()) all.push_back(each->key_variable());
+  return all;
+}
+
+std::string public_endpoint(std::string_view endpoint) {
+  const std::string_view address = split(endpoint).base;
+  const std::size_t scheme = address.find("://"), host = scheme == std::string_view::npos ? 0 : scheme + 3;
+  // The last one: a password may have an @ of its own.
+  const std::size_t at = address.substr(0, address.find('/', host)).rfind('@');
+  return fmt::format("{}{}", address.substr(0, host), address.substr(at == std::string_view::npos ? host : at + 1));
+}
+
 const Api& find_api(std::string_view name) {
-  static const auto apis = all_apis();
   std::string names;
-  for (const auto& each : apis) {
+  for (const auto& each : apis()) {
     if (each->name() == name) return *each;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", each->name());
   }

@@ -50,6 +50,12 @@ class Api {
 /// (generateContent). @throws InputError that lists them
 const Api& find_api(std::string_view name);
 
+/// The variables that hold keys, of all of them.
+std::vector<std::string_view> key_variables();
+
+/// An endpoint as it may be told and stored: without a password and without its query, where keys are too.
+std::string public_endpoint(std::string_view endpoint);
+
 /// The server's own words in the body of an error; the beginning of the body when it has no such member.
 std::string error_message(std::string_view body);
 

@@ -166,6 +166,21 @@ TEST(Adapt, FollowsWhatTheServerRefuses) {
   EXPECT_FALSE(adapt(body, "the model does not exist"));
 }
 
+TEST(Endpoint, KeepsItsQueryBehindThePath) {
+  EXPECT_EQ(find_api("openai").url("https://host/deployments/d/?api-version=1", kPrompt),
+            "https://host/deployments/d/chat/completions?api-version=1");
+  EXPECT_EQ(find_api("openai").url("https://host/chat/completions?api-version=1", kPrompt),
+            "https://host/chat/completions?api-version=1");
+  EXPECT_EQ(find_api("anthropic").url("https://host/v1?a=b", kPrompt), "https://host/v1/messages?a=b");
+}
+
+TEST(Endpoint, IsToldWithoutPasswordAndQuery) {
+  EXPECT_EQ(public_endpoint("https://user:p@ss@host:8443/v1/?key=secret"), "https://host:8443/v1");
+  EXPECT_EQ(public_endpoint("http://127.0.0.1:8080/v1"), "http://127.0.0.1:8080/v1");
+  EXPECT_EQ(public_endpoint("http://host/a@b"), "http://host/a@b");
+  EXPECT_EQ(public_endpoint(""), "");
+}
+
 TEST(FindApi, NamesThoseThatThereAre) {
   try {
     find_api("cohere");

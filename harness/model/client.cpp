@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <deque>
 #include <list>
 #include <random>
@@ -20,6 +21,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLongestReply = 64 << 20;
 constexpr int kPollMilliseconds = 200;
+/// Servers without keys take any word, "none" for example, which is no secret and may well stand in a reply.
+constexpr std::size_t kShortestKey = 8;
 
 void require(CURLcode code, const char* what) {
   if (code != CURLE_OK) throw EnvironmentError({.where = what, .fault = curl_easy_strerror(code), .remedy = {}});
@@ -157,6 +160,7 @@ class Client::Engine {
     require(curl_easy_setopt(t.easy, CURLOPT_URL, url.c_str()), "libcurl: URL");
     // Whatever else libcurl speaks is not for an address that a user typed.
     require(curl_easy_setopt(t.easy, CURLOPT_PROTOCOLS_STR, "http,https"), "libcurl: protocols");
+    trust_certificates(t.easy);
     curl_easy_setopt(t.easy, CURLOPT_HTTPHEADER, t.header_lines);
     curl_easy_setopt(t.easy, CURLOPT_POSTFIELDSIZE, static_cast<long>(t.payload.size()));
     curl_easy_setopt(t.easy, CURLOPT_POSTFIELDS, t.payload.c_str());
@@ -174,6 +178,26 @@ class Client::Engine {
     curl_easy_setopt(t.easy, CURLOPT_PRIVATE, &t);
     curl_multi_add_handle(x_multi, t.easy);
     x_running.push_back(std::move(owned));
+  }
+
+  /// curl the program reads these variables, the library does not.
+  static void trust_certificates(CURL* easy) {
+    const auto set = [easy](CURLoption option, const char* variable) {
+      const char* const value = std::getenv(variable);
+      if (value == nullptr || *value == '\0') return false;
+      require(curl_easy_setopt(easy, option, value), variable);
+      return true;
+    };
+    set(CURLOPT_CAPATH, "SSL_CERT_DIR");
+    if (!set(CURLOPT_CAINFO, "CURL_CA_BUNDLE")) set(CURLOPT_CAINFO, "SSL_CERT_FILE");
+  }
+
+  /// Servers repeat a key in their errors, and a proxy between may do so anywhere.
+  void hide_key(std::string& text) const {
+    constexpr std::string_view kHidden = "(key)";
+    if (x_options.key.size() < kShortestKey) return;
+    for (std::size_t at = 0; (at = text.find(x_options.key, at)) != std::string::npos; at += kHidden.size())
+      text.replace(at, x_options.key.size(), kHidden);
   }
 
   static std::size_t on_header(char* data, std::size_t, std::size_t bytes, void* user) {
@@ -237,6 +261,8 @@ class Client::Engine {
     t.exchange.duration = Clock::now() - t.sent;
     if (t.first_byte != Clock::time_point{}) t.exchange.first_byte = t.first_byte - t.sent;
     const Next next = judge(t, code);
+    hide_key(t.exchange.raw);
+    hide_key(t.exchange.error);
     const auto now = Clock::now();
     if (next == Next::again && (now - t.asked > x_options.patience || t.failures >= x_options.most_failures)) {
       t.outcome.is_final = false;
@@ -257,6 +283,9 @@ class Client::Engine {
   void end(std::unique_ptr<Transfer> owned, std::string failure) {
     Transfer& t = *owned;
     t.outcome.completion = t.reader->completion();
+    Completion& completion = t.outcome.completion;
+    for (std::string* const each : {&completion.text, &completion.finish_word, &completion.model, &completion.error})
+      hide_key(*each);
     t.outcome.failure = std::move(failure);
     t.outcome.exchanges.push_back(std::move(t.exchange));
     t.done(std::move(t.outcome));

@@ -46,7 +46,8 @@ struct ClientOptions {
 };
 
 /// Asks many prompts of one server over one pool of connections. Everything happens within `run`, in one thread.
-/// HTTP proxies and certificates are those of libcurl's usual variables (HTTPS_PROXY, SSL_CERT_FILE, CURL_CA_BUNDLE).
+/// Proxies and certificates are those of curl's variables: HTTPS_PROXY, ALL_PROXY, NO_PROXY; CURL_CA_BUNDLE or
+/// SSL_CERT_FILE, SSL_CERT_DIR. Nothing that an Outcome says has the key, whatever the server repeats.
 class Client {
  public:
   explicit Client(ClientOptions options);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Google's Gemini API reference: generateContent and streamGenerateContent.
+#include <fmt/format.h>
+
 #include "harness/model/json_member.h"
 #include "harness/model/protocols.h"
 
@@ -36,9 +38,11 @@ class GenerateContent final : public Api {
   std::string_view name() const override { return "gemini"; }
   std::string_view key_variable() const override { return "GEMINI_API_KEY"; }
   std::string url(std::string_view endpoint, const Prompt& prompt) const override {
-    while (endpoint.ends_with('/')) endpoint.remove_suffix(1);
-    return std::string(endpoint) + "/models/" + prompt.model +
-           (prompt.stream ? ":streamGenerateContent?alt=sse" : ":generateContent");
+    const auto [base, query] = split(endpoint);
+    std::string url = fmt::format("{}/models/{}:{}{}", base, prompt.model,
+                                  prompt.stream ? "streamGenerateContent" : "generateContent", query);
+    if (prompt.stream) url += query.empty() ? "?alt=sse" : "&alt=sse";
+    return url;
   }
   std::vector<std::string> headers(const std::string& key) const override {
     std::vector<std::string> headers = {"content-type: application/json"};

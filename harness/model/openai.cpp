@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenAI's API reference: chat completions, and responses.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "harness/model/json_member.h"
@@ -166,10 +168,16 @@ class Responses final : public Api {
 std::unique_ptr<Api> openai_chat() { return std::make_unique<Chat>(); }
 std::unique_ptr<Api> openai_responses() { return std::make_unique<Responses>(); }
 
+Endpoint split(std::string_view endpoint) {
+  const std::size_t end = std::min(endpoint.find('?'), endpoint.size());
+  Endpoint parts{.base = endpoint.substr(0, end), .query = endpoint.substr(end)};
+  while (parts.base.ends_with('/')) parts.base.remove_suffix(1);
+  return parts;
+}
+
 std::string join_url(std::string_view endpoint, std::string_view path, std::string_view last) {
-  while (endpoint.ends_with('/')) endpoint.remove_suffix(1);
-  if (endpoint.ends_with(last)) return std::string(endpoint);
-  return std::string(endpoint) + '/' + std::string(path);
+  const auto [base, query] = split(endpoint);
+  return fmt::format("{}{}{}{}", base, base.ends_with(last) ? "" : "/", base.ends_with(last) ? "" : path, query);
 }
 
 }  // namespace pkb::model

@@ -22,7 +22,13 @@ inline std::vector<std::unique_ptr<Api>> all_apis() {
   return all;
 }
 
-/// `endpoint` with `path` behind it, unless it ends with `last` already.
+/// An endpoint without '/' at its end, and its query, for example "?api-version=1", or nothing.
+struct Endpoint {
+  std::string_view base, query;
+};
+Endpoint split(std::string_view endpoint);
+
+/// `endpoint` with `path` behind it, before its query, unless it ends with `last` already.
 std::string join_url(std::string_view endpoint, std::string_view path, std::string_view last);
 
 }  // namespace pkb::model

@@ -13,6 +13,7 @@
 
 #include "harness/candidate/digest.h"
 #include "harness/report/files.h"
+#include "harness/store/migration.h"
 #include "harness/store/store.h"
 
 namespace pkb::report {
@@ -222,6 +223,7 @@ class Joiner {
       std::string text;
       read_file(x_files[i], text);
       nlohmann::json result = nlohmann::json::parse(text, nullptr, false);
+      store::migration().apply(result);
       if (result.is_object()) result.erase("submission");
       return result;
     };

@@ -63,25 +63,6 @@ class Any {
   std::optional<dom::element> x_element;
 };
 
-/// A file's content while this lives.
-class Content {
- public:
-  explicit Content(const std::string& file) {
-    read_file(file, x_text, simdjson::SIMDJSON_PADDING);
-    dom::element root;
-    if (x_parser.parse(x_text.data(), x_text.size(), false).get(root) != simdjson::SUCCESS ||
-        !root.is_object())
-      throw std::runtime_error("is no longer JSON");
-    x_root = Any(root);
-  }
-  Any root() const { return x_root; }
-
- private:
-  std::string x_text;
-  dom::parser x_parser;
-  Any x_root;
-};
-
 std::vector<double> numbers(const Any& list) {
   std::vector<double> all;
   for (const Any& each : list.list()) all.push_back(each.number());
@@ -147,23 +128,50 @@ void take_reply(Detail& detail, const Any& reply) {
 
 }  // namespace
 
-Detail detail_of(const Report& report, const Evaluation& evaluation) {
+struct DetailReader::File {
+  const store::Migration& migration;
+  std::string text{};
+  dom::parser parser{};
+
+  /// Stays as it is until the next.
+  Any read(const std::string& name) {
+    read_file(name, text, simdjson::SIMDJSON_PADDING);
+    Any root = parsed();
+    if (root["schema"].integer(migration.newest()) < migration.newest()) {
+      text = migration.apply(text);
+      text.reserve(text.size() + simdjson::SIMDJSON_PADDING);
+      root = parsed();
+    }
+    return root;
+  }
+
+  Any parsed() {
+    dom::element root;
+    if (parser.parse(text.data(), text.size(), false).get(root) != simdjson::SUCCESS || !root.is_object())
+      throw std::runtime_error("is no longer JSON");
+    return Any(root);
+  }
+};
+
+DetailReader::DetailReader(const store::Migration& migration) : x_file(new File{migration}) {}
+DetailReader::~DetailReader() = default;
+
+Detail DetailReader::read(const Report& report, const Evaluation& evaluation) {
   constexpr std::string_view kResult = ".result.json";
-  const std::string& file = report.files[evaluation.file];
+  const std::string& name = report.files[evaluation.file];
   Detail detail;
   try {
-    const Content content(file);
-    const Any value = content.root();
+    const Any value = x_file->read(name);
     if (value["exchanges"].exists()) {
       take_reply(detail, value);
       return detail;
     }
     if (value["id"].text() != evaluation.id) throw std::runtime_error("is another result now");
     take_result(detail, value);
-    if (file.ends_with(kResult))
-      take_reply(detail, Content(file.substr(0, file.size() - kResult.size()) + ".json").root());
+    if (name.ends_with(kResult))
+      take_reply(detail, x_file->read(name.substr(0, name.size() - kResult.size()) + ".json"));
   } catch (const std::runtime_error& error) {
-    throw InputError({.where = file, .fault = error.what(), .remedy = "make the report again"});
+    throw InputError({.where = name, .fault = error.what(), .remedy = "make the report again"});
   }
   return detail;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/report/mechanisms.h"
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 
 namespace pkb::report {
@@ -46,6 +48,9 @@ std::string without_comments(std::string_view source) {
   std::string code;
   code.reserve(source.size());
   for (std::size_t i = 0; i < source.size(); ++i) {
+    const std::size_t plain = std::min(source.find_first_of("/\"", i), source.size());
+    code += source.substr(i, plain - i);
+    if ((i = plain) == source.size()) break;
     const std::string_view rest = source.substr(i);
     if (rest.starts_with("//")) {
       i += std::min(rest.find('\n'), rest.size()) - 1;
@@ -66,6 +71,11 @@ std::string without_comments(std::string_view source) {
   return code;
 }
 
+/// Several times as quick as find() of a text whose first letters are frequent.
+bool contains(std::string_view text, std::string_view part) {
+  return ::memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
+}
+
 }  // namespace
 
 Mechanisms mechanisms_in(std::string_view source) {
@@ -73,7 +83,7 @@ Mechanisms mechanisms_in(std::string_view source) {
   Mechanisms found = 0;
   for (const Sign& sign : kSigns) {
     const auto bit = static_cast<Mechanisms>(1u << static_cast<unsigned>(sign.mechanism));
-    if ((found & bit) == 0 && code.find(sign.text) != std::string::npos) found |= bit;
+    if ((found & bit) == 0 && contains(code, sign.text)) found |= bit;
   }
   return found;
 }

@@ -7,6 +7,7 @@
 #include "harness/error/error.h"
 #include "harness/report/collect.h"
 #include "harness/report/files.h"
+#include "harness/store/migration.h"
 #include "harness/store/store.h"
 
 namespace pkb::report {
@@ -20,7 +21,9 @@ json read_json(const std::string& file) {
   std::string text;
   try {
     read_file(file, text);
-    return json::parse(text);
+    json value = json::parse(text);
+    store::migration().apply(value);
+    return value;
   } catch (const std::exception& error) {
     throw InputError({.where = file, .fault = error.what(), .remedy = "has it changed meanwhile?"});
   }

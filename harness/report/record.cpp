@@ -306,9 +306,6 @@ Record read_no_code(const Object& result, Record record) {
 }
 
 Record read_result(const Object& result) {
-  if (const std::int64_t schema = result.integer("schema", 1, 1'000'000); schema > store::kSchema)
-    refuse("schema",
-           fmt::format("{} is newer than this program, which knows up to {}", schema, store::kSchema));
   Record record{.kind = Record::Kind::result};
   Evaluation& evaluation = record.evaluation;
   evaluation.id = result.shaped("id", "99999999T999999Z-xxxxxxxxxxxxxxxx");
@@ -385,6 +382,15 @@ Record read_reply(const Object& reply) {
   return record;
 }
 
+/// Whether its version is an earlier one.
+bool is_earlier(const Object& result, const store::Migration& migration) {
+  const std::int64_t schema = result.integer("schema", 1, 1'000'000);
+  if (schema > migration.newest())
+    refuse("schema",
+           fmt::format("{} is newer than this program, which knows up to {}", schema, migration.newest()));
+  return schema < migration.newest();
+}
+
 }  // namespace
 
 struct RecordReader::Parser {
@@ -394,8 +400,20 @@ struct RecordReader::Parser {
 
 const std::size_t RecordReader::kPadding = simdjson::SIMDJSON_PADDING;
 
-RecordReader::RecordReader() : x_parser(std::make_unique<Parser>()) {}
+RecordReader::RecordReader(const store::Migration& migration)
+    : x_migration(migration), x_parser(std::make_unique<Parser>()) {}
 RecordReader::~RecordReader() = default;
+
+Record RecordReader::read_earlier(const std::string& text) {
+  std::string newest;
+  try {
+    newest = x_migration.apply(text);
+  } catch (const std::exception& error) {
+    refuse("schema", error.what());
+  }
+  newest.reserve(newest.size() + kPadding);
+  return read(newest);
+}
 
 Record RecordReader::read(const std::string& text) {
   constexpr std::size_t kUsual = 4 << 20;
@@ -406,6 +424,7 @@ Record RecordReader::read(const std::string& text) {
   if (!root.is_object()) return record;
   const Object object(root, "");
   if (object.find("verdict") && object.find("schema")) {
+    if (is_earlier(object, x_migration)) return read_earlier(text);
     record = read_result(object);
     x_parser->minified.resize(text.size() + kPadding);
     std::size_t size = 0;

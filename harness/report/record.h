@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "harness/report/report.h"
+#include "harness/store/migration.h"
 
 namespace pkb::report {
 
@@ -55,14 +56,17 @@ struct Malformed {
 /// Reads JSON texts one after the other. Not for use by several threads.
 class RecordReader {
  public:
-  RecordReader();
+  explicit RecordReader(const store::Migration& migration = store::migration());
   ~RecordReader();
   /// `text` has kPadding bytes of capacity beyond its size. @throws Malformed
   Record read(const std::string& text);
   static const std::size_t kPadding;
 
  private:
+  Record read_earlier(const std::string& text);
+
   struct Parser;
+  const store::Migration& x_migration;
   std::unique_ptr<Parser> x_parser;
 };
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "harness/launch/job.h"
+#include "harness/store/migration.h"
 #include "harness/store/verdict.h"
 
 /// Result files as boards, tables and pages (DESIGN.md section 13). Every string that comes from a result or
@@ -205,7 +207,7 @@ struct Report {
   std::vector<std::string> families{};  ///< of `problems`, sorted
   std::vector<Submitter> submitters{};
   std::vector<Board> boards{};  ///< timed ones first
-  std::vector<Evaluation> evaluations{};
+  std::vector<Evaluation> evaluations{};  ///< by board, submitter, problem, sample, attempt
   std::vector<std::string> files{};  ///< paths
   std::vector<Notice> notices{};
   std::vector<Published> published{};
@@ -245,8 +247,19 @@ struct Detail {
   std::vector<std::pair<std::string, std::string>>
       environment{};  ///< commit, toolkit, processor, GPUs, sandbox...
 };
-/// @throws InputError when the file has gone or changed since.
-Detail detail_of(const Report& report, const Evaluation& evaluation);
+
+/// Reads details one after the other. Not for use by several threads.
+class DetailReader {
+ public:
+  explicit DetailReader(const store::Migration& migration = store::migration());
+  ~DetailReader();
+  /// @throws InputError when the file has gone or changed since.
+  Detail read(const Report& report, const Evaluation& evaluation);
+
+ private:
+  struct File;
+  std::unique_ptr<File> x_file;
+};
 
 /// Two runs side by side.
 struct Comparison {

@@ -12,6 +12,7 @@
 #include "harness/report/example.h"
 #include "harness/report/files.h"
 #include "harness/report/mechanisms.h"
+#include "harness/report/record.h"
 
 namespace pkb::report {
 namespace {
@@ -42,6 +43,38 @@ class ReportTest : public testing::Test {
 auto notice(Notice::Kind kind, const std::string& file, const std::string& text) {
   return AllOf(Field(&Notice::kind, kind), Field(&Notice::file, HasSubstr(file)),
                Field(&Notice::text, HasSubstr(text)));
+}
+
+TEST(RecordReader, BringsEarlierVersionsToTheNewest) {
+  // Made up: version 1 called the number of ranks "world".
+  const store::Migration migration({[](json& result) {
+    result["ranks"] = result.at("world");
+    result.erase("world");
+  }});
+  const auto read = [&](const json& result) {
+    std::string text = result.dump();
+    text.reserve(text.size() + RecordReader::kPadding);
+    return RecordReader(migration).read(text);
+  };
+  const auto refusal = [&](const json& result) {
+    try {
+      read(result);
+    } catch (const Malformed& malformed) {
+      return malformed.field + ": " + malformed.fault;
+    }
+    return std::string("taken");
+  };
+  json newest = example::result({.number = 1}), first = newest;
+  newest["schema"] = 2;
+  first["world"] = first.at("ranks");
+  first.erase("ranks");
+  EXPECT_EQ(read(first).place, read(newest).place);
+  EXPECT_EQ(read(first).place.ranks, 4);
+  EXPECT_EQ(read(first).digest, read(newest).digest) << "the same result in two versions is no conflict";
+  first.erase("world");
+  EXPECT_THAT(refusal(first), HasSubstr("schema: version 1 cannot be made version 2"));
+  newest["schema"] = 3;
+  EXPECT_EQ(refusal(newest), "schema: 3 is newer than this program, which knows up to 2");
 }
 
 TEST_F(ReportTest, PutsACampaignOnABoard) {

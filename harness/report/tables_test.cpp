@@ -193,7 +193,7 @@ TEST_F(TablesTest, MergedResultsStandAlone) {
   const Report out = make_report({path("out")}, {});
   EXPECT_THAT(out.notices, IsEmpty());
   for (const Evaluation& each : out.evaluations) {
-    const Detail detail = detail_of(out, each);
+    const Detail detail = DetailReader().read(out, each);
     EXPECT_EQ(detail.prompt, "write it");
     EXPECT_EQ(detail.reply, "here");
     if (each.verdict == Verdict::no_code) {
@@ -208,15 +208,15 @@ TEST_F(TablesTest, DetailsComeFromTheFilesOfACampaign) {
   example::write(path("camp"), {.problem = "002_allgather"},
                  example::result({.number = 2, .problem = 2, .name = "allgather", .verdict = "race"}));
   const Report made = make_report({path("camp")}, {});
-  const Detail timed = detail_of(made, made.evaluations.at(0)),
-               raced = detail_of(made, made.evaluations.at(1));
+  const Detail timed = DetailReader().read(made, made.evaluations.at(0)),
+               raced = DetailReader().read(made, made.evaluations.at(1));
   EXPECT_EQ(timed.source, "// a candidate");
   EXPECT_EQ(timed.prompt, "write it");
   EXPECT_THAT(timed.candidate_ms, ElementsAre(0.98, 1, 1.02));
   ASSERT_THAT(raced.findings, SizeIs(1));
   EXPECT_EQ(raced.findings.front().text, "it is wrong");
   std::ofstream(made.files[made.evaluations.at(0).file]) << "{}";
-  EXPECT_THROW(detail_of(made, made.evaluations.at(0)), InputError);
+  EXPECT_THROW(DetailReader().read(made, made.evaluations.at(0)), InputError);
 }
 
 }  // namespace

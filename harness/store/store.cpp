@@ -50,8 +50,10 @@ class NewFile {
       text.remove_prefix(static_cast<std::size_t>(written));
     }
   }
-  void keep_as(const std::filesystem::path& name) {
+  void sync() const {
     if (::fsync(x_descriptor) != 0) cannot_write(x_path, errno);
+  }
+  void keep_as(const std::filesystem::path& name) {
     // Some file systems report a full disk or quota only here.
     if (::close(std::exchange(x_descriptor, -1)) != 0) cannot_write(x_path, errno);
     if (::rename(x_path.c_str(), name.c_str()) != 0) cannot_write(name, errno);
@@ -87,8 +89,23 @@ void require_writable(const std::filesystem::path& folder) {
   NewFile(hidden_name(folder)).write("pkb");
 }
 
+namespace {
+
+NewFile beside(const std::filesystem::path& file) {
+  return NewFile(hidden_name(file.has_parent_path() ? file.parent_path() : "."));
+}
+
+}  // namespace
+
 void write_whole(const std::filesystem::path& file, std::string_view text) {
-  NewFile out(hidden_name(file.has_parent_path() ? file.parent_path() : "."));
+  NewFile out = beside(file);
+  out.write(text);
+  out.sync();
+  out.keep_as(file);
+}
+
+void write_unsynced(const std::filesystem::path& file, std::string_view text) {
+  NewFile out = beside(file);
   out.write(text);
   out.keep_as(file);
 }

@@ -9,7 +9,7 @@
 /// Results on disk: one immutable JSON file per evaluation (DESIGN.md section 13).
 namespace pkb::store {
 
-inline constexpr int kSchema = 1;  ///< of a result file, its field "schema"
+inline constexpr int kSchema = 1;  ///< of a result file, its field "schema"; see migration.h
 
 /// A name that no other evaluation has: UTC time and 64 random bits, "20261130T183000Z-0123456789abcdef".
 std::string new_id();
@@ -28,5 +28,8 @@ std::filesystem::path write_result(const nlohmann::json& result, const std::file
 
 /// The same for any text. An existing file is replaced.
 void write_whole(const std::filesystem::path& file, std::string_view text);
+
+/// The same of what can be made again when the machine stops: syncing may take minutes beside others who write.
+void write_unsynced(const std::filesystem::path& file, std::string_view text);
 
 }  // namespace pkb::store

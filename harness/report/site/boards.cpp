@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/report/site/boards.h"
 
+#include <cmath>
+
 #include "harness/report/site/data_file.h"
 
 namespace pkb::report {
@@ -157,27 +159,26 @@ json comparison_data(const Report& report, const Comparison& comparison) {
   return {{"before", comparison.before}, {"after", comparison.after}, {"parts", std::move(parts)}};
 }
 
-json to_json(const Report& report, Index index) {
+void add_rounded(JsonText& json, const Estimate& estimate) {
+  if (!std::isfinite(estimate.value)) {
+    json.add(nullptr);
+    return;
+  }
+  json.open('[').add_rounded(estimate.value).add_rounded(estimate.low).add_rounded(estimate.high).close(']');
+}
+
+void add_row(JsonText& json, const Report& report, Index index) {
   const Evaluation& each = report.evaluations[index];
-  const Times none;
-  const Times& times = each.times ? *each.times : none;
-  return {page_of(index),
-          each.board,
-          each.submitter,
-          each.sample,
-          each.attempt,
-          static_cast<int>(each.verdict),
-          each.category,
-          each.what,
-          numbers(times.speedup),
-          numbers(times.candidate_ms),
-          number(times.baseline_ms),
-          number(times.utilisation),
-          number(each.link_bytes / each.least_link_bytes),
-          names_of(each.mechanisms),
-          each.created,
-          times.unstable,
-          each.counted};
+  const Times times = each.times.value_or(Times());
+  json.open('[').add(page_of(index)).add(each.board).add(each.submitter).add(each.sample).add(each.attempt);
+  json.add(static_cast<int>(each.verdict)).add(each.category).add(each.what);
+  add_rounded(json, times.speedup);
+  add_rounded(json, times.candidate_ms);
+  json.add_rounded(times.baseline_ms).add_rounded(times.utilisation);
+  json.add_rounded(each.link_bytes / each.least_link_bytes).open('[');
+  for (std::size_t i = 0; i < std::size(kMechanismNames); ++i)
+    if ((each.mechanisms >> i & 1) != 0) json.add(i);
+  json.close(']').add(each.created).add(times.unstable).add(each.counted).close(']');
 }
 
 }  // namespace pkb::report

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/report/json_text.h"
 #include "harness/report/report.h"
 
 namespace pkb::report {
@@ -19,6 +20,7 @@ nlohmann::json to_json(const Figures& figures);
 nlohmann::json comparison_data(const Report& report, const Comparison& comparison);
 
 /// An evaluation as tables list it, without its texts.
-nlohmann::json to_json(const Report& report, Index evaluation);
+void add_row(JsonText& json, const Report& report, Index evaluation);
+void add_rounded(JsonText& json, const Estimate& estimate);
 
 }  // namespace pkb::report

@@ -5,10 +5,11 @@
 
 #include <atomic>
 #include <exception>
-#include <map>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "harness/error/error.h"
 #include "harness/report/site/boards.h"
@@ -16,8 +17,6 @@
 
 namespace pkb::report {
 namespace {
-
-using nlohmann::json;
 
 /// No page grows without end because a candidate prints without end.
 constexpr std::size_t kLongestText = 64 << 10;
@@ -32,132 +31,176 @@ std::string shortened(std::string text) {
 /// Prompts and sources that several evaluations share are written once.
 class Texts {
  public:
-  json put(std::string text) {
-    if (text.empty()) return nullptr;
+  void add(JsonText& json, std::string text) {
+    if (text.empty()) {
+      json.add(nullptr);
+      return;
+    }
     const auto [place, fresh] = x_numbers.try_emplace(std::move(text), x_list.size());
-    if (fresh) x_list.push_back(shortened(place->first));
-    return place->second;
+    if (fresh) x_list.push_back(&place->first);
+    json.add(place->second);
   }
-  json take() { return std::move(x_list); }
+  void write(JsonText& json) const {
+    json.open('[');
+    for (const std::string* const each : x_list) json.add(shortened(*each));
+    json.close(']');
+  }
 
  private:
   std::unordered_map<std::string, std::size_t> x_numbers;
-  json x_list = json::array();
+  std::vector<const std::string*> x_list;
 };
 
-json rounded(const std::vector<double>& values) {
-  json list = json::array();
-  for (const double each : values) list.push_back(number(each));
-  return list;
+void add_rounded(JsonText& json, const std::vector<double>& values) {
+  json.open('[');
+  for (const double each : values) json.add_rounded(each);
+  json.close(']');
 }
 
-json detail_json(Detail&& detail, Texts& texts) {
-  json findings = json::array(), outputs = json::array(), worker = json::array();
-  for (const Detail::Finding& each : detail.findings)
-    findings.push_back({static_cast<int>(each.verdict), each.rank, each.trial, shortened(each.text), each.category,
-                        each.what, shortened(each.explanation)});
+void add_detail(JsonText& json, Detail&& detail, Texts& texts) {
+  texts.add(json.key("source"), std::move(detail.source));
+  json.key("compiler").add(shortened(std::move(detail.compiler_output)));
+  texts.add(json.key("prompt"), std::move(detail.prompt));
+  texts.add(json.key("reply"), std::move(detail.reply));
+  json.key("findings").open('[');
+  for (Detail::Finding& each : detail.findings)
+    json.open('[')
+        .add(static_cast<int>(each.verdict))
+        .add(each.rank)
+        .add(each.trial)
+        .add(shortened(std::move(each.text)))
+        .add(each.category)
+        .add(each.what)
+        .add(shortened(std::move(each.explanation)))
+        .close(']');
+  json.close(']').key("outputs").open('[');
   for (const Detail::Output& each : detail.outputs)
-    outputs.push_back({each.name, each.elements, each.mismatches, number(each.error_over_bound), number(each.rms),
-                       number(each.baseline_rms)});
-  for (std::string& each : detail.worker_output) worker.push_back(shortened(std::move(each)));
-  return {{"source", texts.put(std::move(detail.source))},
-          {"compiler", shortened(std::move(detail.compiler_output))},
-          {"prompt", texts.put(std::move(detail.prompt))},
-          {"reply", texts.put(std::move(detail.reply))},
-          {"findings", std::move(findings)},
-          {"outputs", std::move(outputs)},
-          {"worker", std::move(worker)},
-          {"trials", detail.trials},
-          {"schedules", detail.schedules},
-          {"samples", {rounded(detail.baseline_ms), rounded(detail.candidate_ms)}},
-          {"method", detail.timing_method},
-          {"environment", detail.environment}};
+    json.open('[')
+        .add(each.name)
+        .add(each.elements)
+        .add(each.mismatches)
+        .add_rounded(each.error_over_bound)
+        .add_rounded(each.rms)
+        .add_rounded(each.baseline_rms)
+        .close(']');
+  json.close(']').key("worker").open('[');
+  for (std::string& each : detail.worker_output) json.add(shortened(std::move(each)));
+  json.close(']').key("trials").add(detail.trials).key("schedules").add(detail.schedules);
+  add_rounded(json.key("samples").open('['), detail.baseline_ms);
+  add_rounded(json, detail.candidate_ms);
+  json.close(']').key("method").add(detail.timing_method).key("environment").open('[');
+  for (const auto& [name, value] : detail.environment) json.open('[').add(name).add(value).close(']');
+  json.close(']');
 }
 
-/// Where each evaluation's neighbours are: all of one submitter on one problem and board, in their order.
-using Siblings = std::vector<std::pair<const Index*, std::size_t>>;
+/// Evaluations of one submitter, problem and board stand one after the other: from, to.
+using Range = std::pair<Index, Index>;
 
-Siblings siblings_of(const Report& report) {
-  Siblings siblings(report.evaluations.size(), {nullptr, 0});
-  for (const Board& board : report.boards)
-    for (const Row& row : board.rows)
-      for (std::size_t first = 0, end = 0; first < row.evaluations.size(); first = end) {
-        const Index problem = report.evaluations[row.evaluations[first]].problem;
-        while (end < row.evaluations.size() && report.evaluations[row.evaluations[end]].problem == problem) ++end;
-        for (std::size_t i = first; i < end; ++i) siblings[row.evaluations[i]] = {&row.evaluations[first], end - first};
-      }
-  return siblings;
+/// On each side; of more a page would be a list of links.
+constexpr Index kMostSiblings = 30;
+
+/// What else its submitter has tried there, itself included.
+Range siblings_of(const Report& report, Index index) {
+  const Evaluation& own = report.evaluations[index];
+  const auto is_sibling = [&](Index i) {
+    const Evaluation& each = report.evaluations[i];
+    return each.board == own.board && each.submitter == own.submitter && each.problem == own.problem;
+  };
+  Index from = index, to = index + 1;
+  while (from > 0 && index - from < kMostSiblings && is_sibling(from - 1)) --from;
+  while (to < report.evaluations.size() && to - index <= kMostSiblings && is_sibling(to)) ++to;
+  return {from, to};
 }
 
-constexpr std::size_t kMostSiblings = 60;
-
-json siblings_json(const Report& report, Index index, const Siblings& siblings) {
-  json list = json::array();
-  const auto& [first, count] = siblings[index];
-  std::size_t from = 0;
-  while (from + kMostSiblings / 2 < count && first[from + kMostSiblings / 2] != index) ++from;
-  if (count <= kMostSiblings) from = 0;
-  for (std::size_t i = from; i < std::min(count, from + kMostSiblings); ++i) {
-    const Evaluation& each = report.evaluations[first[i]];
-    list.push_back(
-        {page_of(first[i]), each.sample, each.attempt, static_cast<int>(each.verdict), number(each.speedup())});
-  }
-  return list;
-}
-
-json candidate_json(const Report& report, Index index, const Siblings& siblings, Texts& texts) {
+void add_candidate(JsonText& json, const Report& report, Index index, DetailReader& reader, Texts& texts) {
   const Evaluation& each = report.evaluations[index];
-  json candidate = {{"row", to_json(report, index)},
-                    {"id", each.id},
-                    {"problem", each.problem},
-                    {"candidate", each.candidate},
-                    {"candidate_sha256", each.candidate_sha256},
-                    {"problem_sha256", each.problem_sha256},
-                    {"commit", each.commit},
-                    {"seed", std::to_string(each.seed)},
-                    {"link_bytes", {number(each.link_bytes), number(each.least_link_bytes)}},
-                    {"siblings", siblings_json(report, index, siblings)}};
+  add_row(json.open('{').key("row"), report, index);
+  json.key("id").add(each.id).key("problem").add(each.problem).key("candidate").add(each.candidate);
+  json.key("candidate_sha256").add(each.candidate_sha256).key("problem_sha256").add(each.problem_sha256);
+  json.key("commit").add(each.commit).key("seed").add(std::to_string(each.seed));
+  json.key("link_bytes").open('[').add_rounded(each.link_bytes).add_rounded(each.least_link_bytes).close(']');
   if (each.times)
-    candidate["times"] = {{"floor_ms", number(each.times->floor_ms)},
-                          {"least_ms", number(each.times->least_ms)},
-                          {"limit", each.times->limit}};
+    json.key("times")
+        .open('{')
+        .key("floor_ms")
+        .add_rounded(each.times->floor_ms)
+        .key("least_ms")
+        .add_rounded(each.times->least_ms)
+        .key("limit")
+        .add(each.times->limit)
+        .close('}');
   if (each.usage)
-    candidate["usage"] = {each.usage->input, each.usage->output, each.usage->cached, each.usage->reasoning,
-                          number(each.usage->price)};
+    json.key("usage")
+        .open('[')
+        .add(each.usage->input)
+        .add(each.usage->output)
+        .add(each.usage->cached)
+        .add(each.usage->reasoning)
+        .add_rounded(each.usage->price)
+        .close(']');
+  const auto [from, to] = siblings_of(report, index);
+  json.key("siblings").open('[').add(from).add(to).close(']');
   try {
-    candidate.update(detail_json(detail_of(report, each), texts));
+    add_detail(json, reader.read(report, each), texts);
   } catch (const InputError& error) {
-    candidate["gone"] = error.what();
+    json.key("gone").add(std::string_view(error.what()));
   }
-  return candidate;
+  json.close('}');
+}
+
+/// One file of details, from evaluation `first` on.
+JsonText details(const Report& report, Index first, DetailReader& reader) {
+  const auto count = static_cast<Index>(report.evaluations.size());
+  const Index end = std::min(count, first + static_cast<Index>(kDetailsPerFile));
+  const Index from = siblings_of(report, first).first, to = siblings_of(report, end - 1).second;
+  JsonText json(JsonText::Letters::ascii);
+  Texts texts;
+  json.open('{')
+      .key("per_file")
+      .add(kDetailsPerFile)
+      .key("siblings")
+      .open('{')
+      .key("from")
+      .add(from)
+      .key("list")
+      .open('[');
+  for (Index i = from; i < to; ++i) {
+    const Evaluation& each = report.evaluations[i];
+    json.open('[')
+        .add(each.sample)
+        .add(each.attempt)
+        .add(static_cast<int>(each.verdict))
+        .add_rounded(each.speedup())
+        .close(']');
+  }
+  json.close(']').close('}').key("candidates").open('[');
+  for (Index i = first; i < end; ++i) add_candidate(json, report, i, reader, texts);
+  texts.write(json.close(']').key("texts"));
+  json.close('}');
+  return json;
 }
 
 }  // namespace
 
 void write_details(const Report& report, const Site& site) {
-  const std::size_t count = report.evaluations.size(), files = (count + kDetailsPerFile - 1) / kDetailsPerFile;
-  const Siblings siblings = siblings_of(report);
+  const std::size_t files = (report.evaluations.size() + kDetailsPerFile - 1) / kDetailsPerFile;
   std::atomic<std::size_t> next = 0;
   std::exception_ptr failure;
   std::mutex mutex;
   const auto work = [&] {
     try {
-      for (std::size_t file; (file = next++) < files;) {
-        Texts texts;
-        json candidates = json::array();
-        for (std::size_t i = file * kDetailsPerFile; i < std::min(count, (file + 1) * kDetailsPerFile); ++i)
-          candidates.push_back(candidate_json(report, static_cast<Index>(i), siblings, texts));
+      DetailReader reader;
+      for (std::size_t file; (file = next++) < files;)
         write_data(site.folder, fmt::format("details/{}", file),
-                   {{"candidates", std::move(candidates)}, {"texts", texts.take()}});
-      }
+                   details(report, static_cast<Index>(file * kDetailsPerFile), reader));
     } catch (...) {
       const std::lock_guard lock(mutex);
       failure = std::current_exception();
       next = files;
     }
   };
-  const unsigned wanted =
-      site.threads > 0 ? static_cast<unsigned>(site.threads) : std::max(1u, std::thread::hardware_concurrency());
+  const unsigned wanted = site.threads > 0 ? static_cast<unsigned>(site.threads)
+                                           : std::max(1u, std::thread::hardware_concurrency());
   {
     std::vector<std::jthread> threads;
     for (unsigned i = 0; i < wanted; ++i) threads.emplace_back(work);

@@ -13,12 +13,24 @@ namespace pkb::report {
 
 using nlohmann::json;
 
-void write_data(const std::filesystem::path& folder, std::string_view name, const json& value) {
+namespace {
+
+void write_script(const std::filesystem::path& folder, std::string_view name, std::string_view value) {
   const std::filesystem::path file = folder / "data" / fmt::format("{}.js", name);
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
-  out << "pkb_data(" << json(name).dump() << ',' << value.dump(-1, ' ', true, json::error_handler_t::replace) << ");\n";
+  out << "pkb_data(" << json(name).dump() << ',' << value << ");\n";
   out.close();
   if (!out) throw EnvironmentError({.where = file.string(), .fault = "cannot be written", .remedy = {}});
+}
+
+}  // namespace
+
+void write_data(const std::filesystem::path& folder, std::string_view name, const json& value) {
+  write_script(folder, name, value.dump(-1, ' ', true, json::error_handler_t::replace));
+}
+
+void write_data(const std::filesystem::path& folder, std::string_view name, const JsonText& value) {
+  write_script(folder, name, value.text());
 }
 
 json number(double value) {

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
+#include "harness/report/json_text.h"
 #include "harness/report/report.h"
 
 /// What pages read. A page that was opened from disk may fetch nothing, but it may load scripts: data are scripts that
@@ -14,6 +16,8 @@ namespace pkb::report {
 
 /// Writes `folder`/data/NAME.js. Pure ASCII, so that no text can be taken for anything but a string.
 void write_data(const std::filesystem::path& folder, std::string_view name, const nlohmann::json& value);
+/// `value` has ASCII letters.
+void write_data(const std::filesystem::path& folder, std::string_view name, const JsonText& value);
 
 /// Five significant digits; null for kNone and infinities.
 nlohmann::json number(double value);

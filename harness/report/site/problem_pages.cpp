@@ -91,10 +91,11 @@ void write_problem_pages(const Report& report, const Site& site, const PageWrite
     const std::string name = page_of(report, problem);
     const std::size_t files = (of[problem].size() + kRowsPerFile - 1) / kRowsPerFile;
     for (std::size_t file = 0; file < files; ++file) {
-      json rows = json::array();
+      JsonText rows(JsonText::Letters::ascii);
+      rows.open('[');
       for (std::size_t i = file * kRowsPerFile; i < std::min(of[problem].size(), (file + 1) * kRowsPerFile); ++i)
-        rows.push_back(to_json(report, of[problem][i]));
-      write_data(site.folder, fmt::format("problems/{}-{}", name, file), rows);
+        add_row(rows, report, of[problem][i]);
+      write_data(site.folder, fmt::format("problems/{}-{}", name, file), rows.close(']'));
     }
     json values = {{"root", "../"},
                    {"page_title", fmt::format("{:03} {}", each.id, each.name)},

@@ -29,7 +29,7 @@ constexpr Library kLibraries[] = {{"jquery/jquery.min.js", "libjs-jquery"},
                                   {"chart.js/chart.min.js", "libjs-chart.js"},
                                   {"highlight.js/highlight.min.js", "libjs-highlight.js"}};
 
-void copy_libraries(const Site& site) {
+void require_libraries(const Site& site) {
   std::string files, packages;
   for (const Library& each : kLibraries)
     if (!fs::exists(site.libraries / each.file)) {
@@ -40,6 +40,9 @@ void copy_libraries(const Site& site) {
     throw EnvironmentError({.where = site.libraries.string(),
                             .fault = files + " not found",
                             .remedy = "apt-get install" + packages + ", or --libraries DIR"});
+}
+
+void copy_libraries(const Site& site) {
   for (const Library& each : kLibraries)
     fs::copy_file(site.libraries / each.file, site.folder / "assets" / fs::path(each.file).filename(),
                   fs::copy_options::overwrite_existing);
@@ -48,6 +51,7 @@ void copy_libraries(const Site& site) {
 fs::path room(const Site& site) { return site.source / "harness" / "report" / "site"; }
 
 void prepare_folder(const Site& site) {
+  require_libraries(site);
   // An earlier report may have had more evaluations.
   if (fs::exists(site.folder / "data" / "boards.js")) fs::remove_all(site.folder / "data");
   for (const char* const each : {"assets", "problems", "data/problems", "data/details"})

@@ -42,8 +42,11 @@ document.addEventListener("DOMContentLoaded", () => {
     const file = await pkb.load("details/" + Number(found[1]));
     const candidate = file.candidates[Number(found[2])];
     if (!candidate) return null;
+    const {from, list} = file.siblings, page = (index) => "candidate.html#" + Math.floor(index / file.per_file) + "." + index % file.per_file;
+    const [first, end] = candidate.siblings;
+    const siblings = list.slice(first - from, end - from).map(([sample, attempt, verdict, speedup], i) => ({page: page(first + i), sample, attempt, verdict: all.verdicts[verdict], speedup}));
     const text = (number) => number === null || number === undefined ? "" : file.texts[number];
-    return {...candidate, ...pkb.evaluation(candidate.row), sourceText: text(candidate.source), promptText: text(candidate.prompt), replyText: text(candidate.reply)};
+    return {...candidate, ...pkb.evaluation(candidate.row), siblings, sourceText: text(candidate.source), promptText: text(candidate.prompt), replyText: text(candidate.reply)};
   }
 
   function headline(it) {
@@ -94,9 +97,9 @@ document.addEventListener("DOMContentLoaded", () => {
 
   /** What was said up to this attempt, as far as this report has it. */
   async function conversation(it) {
-    const before = it.siblings.filter(([, sample, attempt]) => sample === it.sample && attempt < it.attempt);
+    const before = it.siblings.filter(({sample, attempt}) => sample === it.sample && attempt < it.attempt);
     const turns = [];
-    for (const [page] of before) turns.push(await find(page.slice(page.indexOf("#"))));
+    for (const {page} of before) turns.push(await find(page.slice(page.indexOf("#"))));
     turns.push(it);
     const told = turns.filter((turn) => turn && (turn.promptText || turn.replyText));
     if (told.length === 0) return [];
@@ -107,8 +110,8 @@ document.addEventListener("DOMContentLoaded", () => {
 
   function attempts(it) {
     if (it.siblings.length < 2) return [];
-    return [el("ol", {class: "attempts", "aria-label": "Other attempts"}, it.siblings.map(([page, sample, attempt, verdict, speedup]) => el("li", {},
-      el("a", {href: page, "aria-current": page === it.page ? "page" : null, title: all.verdicts[verdict]}, el("span", {class: "verdict " + pkb.group(all.verdicts[verdict])}, "sample " + sample + (attempt > 0 ? ", attempt " + attempt : "") + (speedup !== null ? " " + times(speedup) : ""))))))];
+    return [el("ol", {class: "attempts", "aria-label": "Other attempts"}, it.siblings.map(({page, sample, attempt, verdict, speedup}) => el("li", {},
+      el("a", {href: page, "aria-current": page === it.page ? "page" : null, title: verdict}, el("span", {class: "verdict " + pkb.group(verdict)}, "sample " + sample + (attempt > 0 ? ", attempt " + attempt : "") + (speedup !== null ? " " + times(speedup) : ""))))))];
   }
 
   function facts(it) {
