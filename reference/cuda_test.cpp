@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -220,28 +219,6 @@ TEST_F(Cuda, ProductsOfNormalNumbersAgreeWithinRounding) {
     expect_near("product", bound, [&](Place p) {
       return matmul(random(p, {129, 515}, dtype, {}, 1), random(p, {515, 77}, dtype, {}, 2));
     });
-}
-
-TEST_F(Cuda, FreedMemoryServesTheNextOfItsSize) {
-  const auto row = [](std::int64_t n) { return Tensor::empty({n}, DType::f32, Place::cuda); };
-  const void* const first = row(1000).data();
-  const Tensor again = row(1020), other = row(1000);  // both fit into 4096 bytes
-  EXPECT_EQ(again.data(), first);
-  EXPECT_NE(other.data(), first);
-}
-
-TEST_F(Cuda, FreedMemoryServesOtherSizesBeforeItRunsOut) {
-  std::size_t free = 0, total = 0;
-  ASSERT_EQ(cudaMemGetInfo(&free, &total), cudaSuccess);
-  constexpr std::int64_t kBlock = 256 << 20;
-  {
-    std::vector<Tensor> blocks;
-    for (std::size_t taken = 0; taken < free / 10 * 7; taken += kBlock)
-      blocks.push_back(Tensor::empty({kBlock}, DType::u8, Place::cuda));
-  }
-  Tensor large = Tensor::empty({static_cast<std::int64_t>(free / 10 * 6)}, DType::u8, Place::cuda);
-  large.narrow(0, large.numel() - 1, 1).fill_(7);
-  EXPECT_EQ(large.narrow(0, large.numel() - 1, 1).integers()[0], 7);
 }
 
 TEST_F(Cuda, ProductsOfRowsThatOverlap) {

@@ -41,11 +41,11 @@ function(pkb_optimise_test_sources)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
-# pkb_test(name SOURCES x_test.cpp ... LIBS ... [RANKS n] [TIMEOUT seconds] [LABELS label] [LOCK name]): a GoogleTest program
-# beside the code. With RANKS it has its own main and runs under mpirun; otherwise every case becomes a CTest test, labelled
-# `unit` or as told, and with LOCK one of them runs at a time.
+# pkb_test(name SOURCES x_test.cpp ... LIBS ... [RANKS n] [TIMEOUT seconds] [LABELS label] [LOCK name] [ALONE]): a GoogleTest
+# program beside the code. With RANKS it has its own main and runs under mpirun; otherwise every case becomes a CTest test,
+# labelled `unit` or as told; with LOCK one of them runs at a time, with ALONE nothing beside it.
 function(pkb_test name)
-  cmake_parse_arguments(arg "" "RANKS;TIMEOUT;LOCK" "SOURCES;LIBS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "ALONE" "RANKS;TIMEOUT;LOCK" "SOURCES;LIBS;LABELS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -73,6 +73,9 @@ function(pkb_test name)
     endif()
     if(arg_LOCK)
       set(lock RESOURCE_LOCK ${arg_LOCK})
+    endif()
+    if(arg_ALONE)
+      set(lock RUN_SERIAL TRUE)
     endif()
     gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
                          PROPERTIES TIMEOUT ${arg_TIMEOUT} ${lock} LABELS ${label})
