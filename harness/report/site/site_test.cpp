@@ -191,6 +191,46 @@ TEST_F(SiteTest, IsSortedFilteredAndWalkedByKeyboard) {
   EXPECT_THAT(browser().complaints(), IsEmpty());
 }
 
+TEST_F(SiteTest, WhatIsPrintedIsWhole) {
+  if (!start()) GTEST_SKIP() << "no Chromium here";
+  write({.models = 4, .problems = 2, .samples = 4, .repairs = 2});
+  if (HasFatalFailure()) return;
+  browser().resize(1000, 100);
+  browser().open(address("problems/001_allreduce.html"));
+  const std::string rows = "Math.max(...[...document.querySelectorAll('tbody')].map((each) => each.rows.length))";
+  const std::string blank =
+      "[...document.querySelectorAll('canvas')].filter((each) => "
+      "!each.getContext('2d').getImageData(0, 0, each.width, each.height).data.some((byte) => byte !== 0)).length";
+  ASSERT_TRUE(browser().wait_for(rows + " === 25"));
+  EXPECT_NE(eval(blank), "0") << "a figure out of sight is not drawn yet";
+  browser().eval("void dispatchEvent(new Event('beforeprint'))");
+  EXPECT_EQ(eval(rows), "48");  // of four models, four samples, an attempt and two repairs
+  EXPECT_TRUE(browser().wait_for(blank + " === 0"));
+  browser().eval("void dispatchEvent(new Event('afterprint'))");
+  EXPECT_EQ(eval(rows), "25");
+  EXPECT_THAT(browser().complaints(), IsEmpty());
+}
+
+TEST_F(SiteTest, TenThousandResultsArePaintedWithinASecond) {
+  if (!start()) GTEST_SKIP() << "no Chromium here";
+  write_synthetic_results(kProblems, x_folder / "results", 10'000);
+  const Report report = make_report({x_folder / "results"}, {.problems = kProblems});
+  write_site(report, std::nullopt, site());
+  for (const auto& each : fs::recursive_directory_iterator(site().folder)) {
+    if (each.path().extension() != ".html") continue;
+    EXPECT_LT(each.file_size(), 1u << 20) << each.path();
+  }
+  for (const char* const page : {"index.html", "plots.html", "problems/001_allreduce.html"}) {
+    browser().open(address(page));
+    const std::string painted = "performance.getEntriesByName('first-contentful-paint')";
+    ASSERT_TRUE(browser().wait_for(painted + ".length > 0")) << page;
+    const double milliseconds = browser().eval(painted + "[0].startTime").get<double>();
+    RecordProperty(page, std::to_string(milliseconds));
+    EXPECT_LT(milliseconds, 1000) << page;
+  }
+  EXPECT_THAT(browser().complaints(), IsEmpty());
+}
+
 TEST_F(SiteTest, HostileTextsStayTexts) {
   if (!start()) GTEST_SKIP() << "no Chromium here";
   write({.models = 2, .problems = 3, .samples = 1, .repairs = 1, .poison = kPoison});

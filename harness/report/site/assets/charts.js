@@ -10,7 +10,7 @@ pkb.charts = (() => {
   const markers = ["circle", "triangle", "rect", "rectRot"];
   const color = (i) => palette[document.documentElement.dataset.theme === "dark" ? "dark" : "light"][i % 8];
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const drawn = new Set();
+  const ahead = new Set(), drawn = new Set();  // figures that have not been in sight yet, and the others
 
   /** How dataset number i of many looks. */
   const style = (i) => ({borderColor: color(i), backgroundColor: color(i), pointStyle: markers[i % 4]});
@@ -45,12 +45,17 @@ pkb.charts = (() => {
       colors();
       this.drawing = new Chart(canvas, config());
     }, canvas};
-    new IntersectionObserver((seen, observer) => {
-      if (!seen.some((each) => each.isIntersecting)) return;
+    const observer = new IntersectionObserver((seen) => {
+      if (seen.some((each) => each.isIntersecting)) chart.begin();
+    }, {rootMargin: "300px"});
+    chart.begin = () => {
       observer.disconnect();
       chart.draw();
+      ahead.delete(chart);
       drawn.add(chart);
-    }, {rootMargin: "300px"}).observe(box);
+    };
+    ahead.add(chart);
+    observer.observe(box);
     return element;
   }
 
@@ -65,6 +70,7 @@ pkb.charts = (() => {
   });
   addEventListener("beforeprint", () => {
     for (const chart of drawn) chart.drawing?.resize();
+    for (const chart of [...ahead]) chart.canvas.isConnected ? chart.begin() : ahead.delete(chart);
   });
 
   // Scales.

@@ -27,7 +27,8 @@ pkb.table = (() => {
       cell.replaceChildren(...[content].flat().filter((each) => each !== null && each !== undefined));
       if (cell.textContent === dash) cell.classList.add("none");
     };
-    return jQuery(element).DataTable({
+    const paging = page > 0 && rows.length > page;
+    const table = jQuery(element).DataTable({
       data: rows,
       columns: columns.map((each) => ({
         type: "pkb",
@@ -39,14 +40,24 @@ pkb.table = (() => {
       order,
       autoWidth: false,
       deferRender: true,
-      paging: page > 0 && rows.length > page,
+      paging,
       pageLength: page || 10,
       lengthMenu: [25, 50, 100, 500],
       searching: search,
-      info: page > 0 && rows.length > page,
+      info: paging,
       dom: search ? "flrtip" : "rtip",
       language: {search: "Search", emptyTable: "Nothing here", zeroRecords: "Nothing matches"},
     });
+    if (paging) {
+      // Paper has no next page to turn to.
+      let shown = page;
+      addEventListener("beforeprint", () => {
+        shown = table.page.len();
+        table.page.len(-1).draw();
+      });
+      addEventListener("afterprint", () => table.page.len(shown).draw());
+    }
+    return table;
   }
   return table;
 })();
