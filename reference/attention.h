@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "reference/tensor.h"
 
@@ -14,6 +15,9 @@ struct AttentionOptions {
   /// Query i sees keys 0 to i + diagonal.
   bool causal = false;
   std::int64_t diagonal = 0;
+  /// How many scores are in memory at once: those of so many queries. Changes the order of no sum over keys
+  /// or D.
+  std::int64_t scores_at_once = std::int64_t{1} << 26;
 };
 
 struct Attention {
@@ -25,6 +29,16 @@ struct Attention {
 /// are kept: widen 16-bit inputs first where the mathematics is to be fp32. The layout and meaning of
 /// torch.nn.functional.scaled_dot_product_attention; a query must see a key.
 Attention attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {});
+
+/// Consecutive queries whose scores are in memory at once.
+struct QueryBlock {
+  std::int64_t start = 0, length = 0;
+  AttentionOptions options{};  ///< with the diagonal of this block
+  /// These queries' part of (..., S, any).
+  Tensor of(const Tensor& whole) const { return whole.narrow(-2, start, length); }
+};
+/// All queries, in one block where the options allow it.
+std::vector<QueryBlock> query_blocks(const Tensor& q, const Tensor& k, const AttentionOptions& options);
 
 /// Attention over the keys of both, from that over each: with the old lse,
 /// out - sigmoid(lse' - lse) (out - out') and lse - logsigmoid(lse - lse').

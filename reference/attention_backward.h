@@ -21,7 +21,7 @@ struct AttentionGradient {
 
 /// For keys k (..., U, D) and values v (..., U, E), with p = exp(scale q k^T - lse), not normalised anew, and
 /// ds = p (dout v^T - delta): dq = scale ds k, dk = scale ds^T q, dv = p^T dout (the backward pass of FlashAttention).
-/// All of one floating dtype, in which p and ds are kept.
+/// All of one floating dtype, in which p and ds are kept, and the sums over blocks of queries.
 AttentionGradient attention_backward(const AttentionContext& context, const Tensor& k, const Tensor& v,
                                      const AttentionOptions& options = {});
 
