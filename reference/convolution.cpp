@@ -30,7 +30,8 @@ Tensor channels_last(const Tensor& x, const ConvolutionOptions& options) {
 
 /// (positions, window) of all positions of one group's kernel: views of memory that has a column of the
 /// kernel's windows for every place along the last dimension, so that the windows of neighbours share their
-/// columns. The elements of a window are ordered as those of `flattened`.
+/// columns. The elements of a window are ordered as those of `flattened`. A few positions may follow that are
+/// none: the product takes rows that overlap in turns, all of one length.
 Tensor windows(const Tensor& x, const Tensor& weight, const ConvolutionOptions& options) {
   const int spatial = x.dim() - 2;
   // (B, out..., last, C, kernel...) -> (B, out..., last, kernel..., C)
@@ -44,12 +45,14 @@ Tensor windows(const Tensor& x, const Tensor& weight, const ConvolutionOptions& 
   columns = columns.permute(order);
 
   const std::int64_t step = at(options.stride, spatial - 1, 1), window = weight.numel() / weight.size(0);
-  const std::int64_t column = window / weight.size(-1), places = columns.numel() / column;
+  const std::int64_t column = window / weight.size(-1), positions = columns.numel() / (step * column);
+  const std::int64_t turns = (weight.size(-1) + step - 1) / step,
+                     rows = (positions + turns - 1) / turns * turns;
   // The last windows reach beyond the image; what they give is cut off.
-  const Tensor memory = Tensor::empty({columns.numel() + window}, x.dtype(), x.place());
+  const Tensor memory = Tensor::empty({rows * step * column + window}, x.dtype(), x.place());
   memory.narrow(0, 0, columns.numel()).view(columns.shape()).copy_(columns);
-  memory.narrow(0, columns.numel(), window).fill_(0);
-  return memory.unfold(0, window, step * column).narrow(0, 0, places / step);
+  memory.narrow(0, columns.numel(), memory.numel() - columns.numel()).fill_(0);
+  return memory.unfold(0, window, step * column).narrow(0, 0, rows);
 }
 
 /// (Co, C, kernel...) -> (Co, last of the kernel * others of the kernel * C)
@@ -85,7 +88,9 @@ Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
   // Positions as the windows have them: (B, out..., last), then channels.
   Shape positions{shape.begin(), shape.end()};
   positions.erase(positions.begin() + 1);
-  positions.back() = -1;
+  const std::int64_t step = at(options.stride, spatial - 1, 1);
+  positions.back() = (x.size(-1) + 2 * at(options.padding, spatial - 1, 0) + step - 1) / step;
+  const std::int64_t count = numel(positions);
   positions.push_back(weight.size(0) / groups);
   std::vector<int> order{0, spatial + 1};
   for (int d = 0; d < spatial; ++d) order.push_back(1 + d);
@@ -95,6 +100,7 @@ Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
     const Tensor kernel = weight.narrow(0, g * results, results);
     out.push_back(linear(windows(x.narrow(1, g * channels, channels), kernel, options), flattened(kernel),
                          bias.numel() == 0 ? bias : bias.narrow(0, g * results, results))
+                      .narrow(0, 0, count)
                       .view(positions)
                       .narrow(spatial, 0, shape.back())
                       .permute(order));

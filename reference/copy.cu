@@ -87,24 +87,63 @@ constexpr int kTile = 32, kTileRows = 8;
 struct Transpose {
   std::int64_t rows, columns, row_in_to, column_in_from;
   Walk<2> others;
+
+  std::int64_t tiles(std::int64_t side) const {
+    return (rows + side - 1) / side * ((columns + side - 1) / side) * others.count;
+  }
 };
 
-/// Through shared memory, so that reads and writes both coalesce.
-template <class T>
+/// Neighbours that one instruction moves.
+template <class T, int N>
+struct alignas(sizeof(T) * N) Neighbours {
+  T items[N];
+};
+
+/// Through shared memory, so that reads and writes both coalesce. A thread takes N neighbours at a time.
+template <class T, int N>
 __global__ void transpose_tiles(T* to, const T* from, Transpose plane) {
-  __shared__ T tile[kTile][kTile + 1];
-  const std::int64_t across = (plane.columns + kTile - 1) / kTile, down = (plane.rows + kTile - 1) / kTile;
+  constexpr int kSide = kTile * N;
+  using Unit = Neighbours<T, N>;
+  __shared__ Unit tile[kSide][kTile + 1];  // [column][row]
+  const std::int64_t across = (plane.columns + kSide - 1) / kSide, down = (plane.rows + kSide - 1) / kSide;
   const std::int64_t other = blockIdx.x / (across * down), place = blockIdx.x % (across * down);
-  const std::int64_t row = place / across * kTile, column = place % across * kTile;
+  const std::int64_t row = place / across * kSide, column = place % across * kSide;
+  const int mine = static_cast<int>(threadIdx.x) * N;
   std::int64_t at[2];
   plane.others.offsets(other, at);
-  for (int c = threadIdx.y; c < kTile; c += kTileRows)
-    if (row + threadIdx.x < plane.rows && column + c < plane.columns)
-      tile[c][threadIdx.x] = from[at[1] + (column + c) * plane.column_in_from + row + threadIdx.x];
+#pragma unroll
+  for (int c = threadIdx.y; c < kSide; c += kTileRows)
+    if (row + mine < plane.rows && column + c < plane.columns)
+      tile[c][threadIdx.x] =
+          *reinterpret_cast<const Unit*>(from + at[1] + (column + c) * plane.column_in_from + row + mine);
   __syncthreads();
-  for (int r = threadIdx.y; r < kTile; r += kTileRows)
-    if (row + r < plane.rows && column + threadIdx.x < plane.columns)
-      to[at[0] + (row + r) * plane.row_in_to + column + threadIdx.x] = tile[threadIdx.x][r];
+#pragma unroll
+  for (int r = threadIdx.y; r < kSide; r += kTileRows)
+    if (row + r < plane.rows && column + mine < plane.columns) {
+      Unit out;
+      for (int n = 0; n < N; ++n) out.items[n] = tile[mine + n][r / N].items[r % N];
+      *reinterpret_cast<Unit*>(to + at[0] + (row + r) * plane.row_in_to + column + mine) = out;
+    }
+}
+
+/// Whether units of `neighbours` elements cut the plane evenly, and its extents fill tiles of them.
+template <class T>
+bool splits_into(int neighbours, const T* to, const T* from, const Transpose& plane) {
+  const std::uint64_t bytes = sizeof(T) * static_cast<std::uint64_t>(neighbours);
+  std::int64_t odd = plane.rows | plane.columns | plane.row_in_to | plane.column_in_from;
+  for (const auto& strides : plane.others.strides)
+    for (int d = 0; d < plane.others.dims; ++d) odd |= strides[d];
+  return odd % neighbours == 0 && reinterpret_cast<std::uintptr_t>(to) % bytes == 0 &&
+         reinterpret_cast<std::uintptr_t>(from) % bytes == 0 &&
+         std::min(plane.rows, plane.columns) >= kTile * neighbours;
+}
+
+template <class T, int N>
+void transpose(T* to, const T* from, const Transpose& plane) {
+  transpose_tiles<T, N>
+      <<<static_cast<unsigned>(plane.tiles(kTile * N)), dim3(kTile, kTileRows), 0, current_stream()>>>(
+          to, from, plane);
+  check(cudaGetLastError(), "transposing copy");
 }
 
 /// The walk as a transposition, where it is one and large enough to gain by tiles.
@@ -132,10 +171,11 @@ void run(Place place, const Copy& copy) {
   const T* const from = static_cast<const T*>(copy.from);
   const auto plane = transposition(copy.walk);
   if (place != Place::cuda || !plane) return convert_walk(place, to, from, copy.walk);
-  const std::int64_t tiles = (plane->rows + kTile - 1) / kTile * ((plane->columns + kTile - 1) / kTile);
-  transpose_tiles<<<static_cast<unsigned>(tiles * plane->others.count), dim3(kTile, kTileRows), 0,
-                    current_stream()>>>(to, from, *plane);
-  check(cudaGetLastError(), "transposing copy");
+  if constexpr (sizeof(T) <= 2) {
+    constexpr int kNeighbours = 4 / sizeof(T);
+    if (splits_into(kNeighbours, to, from, *plane)) return transpose<T, kNeighbours>(to, from, *plane);
+  }
+  transpose<T, 1>(to, from, *plane);
 }
 
 }  // namespace

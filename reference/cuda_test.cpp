@@ -93,12 +93,21 @@ TEST_F(Cuda, ViewsAndCopies) {
     expect_same("transpose", [&](Place p) { return input(p).transpose(0, 2).contiguous(); });
     expect_same("narrow", [&](Place p) { return input(p).narrow(2, 1, 5).clone(); });
     expect_same("reshape", [&](Place p) { return input(p).t().reshape({7, 45}); });
-    // Tiles that end within the tensor, tiles of pairs, planes beside each other.
-    for (const Shape& shape : {Shape{1, 33, 65, 1}, Shape{3, 50, 70, 2}, Shape{2, 64, 16, 3}})
+    // Tiles that end within the tensor, tiles of pairs, planes beside each other, several small elements at
+    // once.
+    for (const Shape& shape : {Shape{1, 33, 65, 1}, Shape{3, 50, 70, 2}, Shape{2, 64, 16, 3},
+                               Shape{3, 130, 68, 1}, Shape{2, 132, 260, 1}})
       for (const std::vector<int>& order : {std::vector<int>{0, 2, 1, 3}, {2, 0, 1, 3}, {3, 2, 1, 0}})
         expect_same("permute", [&](Place p) {
           return random(p, shape, dtype, {.kind = Kind::bits}).permute(order).contiguous();
         });
+    for (const std::int64_t start : {1, 2, 4})  // where small elements may not lie as many at once want
+      expect_same("permute from a place inside", [&](Place p) {
+        return random(p, {2, 128, 136}, dtype, {.kind = Kind::bits})
+            .narrow(2, start, 128)
+            .transpose(1, 2)
+            .contiguous();
+      });
     expect_same("expand", [&](Place p) {
       return input(p).narrow(0, 2, 1).expand({3, 5, 7, 9}).contiguous();
     });
@@ -240,13 +249,15 @@ TEST_F(Cuda, ConvolutionsOfIntegersAreTheDirectSum) {
         return random(p, shape, dtype, tiny, number);
       };
       const auto of = [&](Place p) {
-        return convolution(operand(p, each.x, 1), operand(p, each.weight, 2), operand(p, {each.weight[0]}, 3), each.options);
+        return convolution(operand(p, each.x, 1), operand(p, each.weight, 2), operand(p, {each.weight[0]}, 3),
+                           each.options);
       };
       const Tensor got = of(Place::cuda);
-      const std::vector<double> sums =
-          testing::direct_convolution(each, operand(Place::host, each.x, 1), operand(Place::host, each.weight, 2),
-                                      operand(Place::host, {each.weight[0]}, 3));
-      EXPECT_EQ(got.values(), Tensor::from_values(sums, got.shape(), dtype).values()) << show("{} {}", {each.x, dtype});
+      const std::vector<double> sums = testing::direct_convolution(each, operand(Place::host, each.x, 1),
+                                                                   operand(Place::host, each.weight, 2),
+                                                                   operand(Place::host, {each.weight[0]}, 3));
+      EXPECT_EQ(got.values(), Tensor::from_values(sums, got.shape(), dtype).values())
+          << show("{} {}", {each.x, dtype});
     }
 }
 

@@ -288,10 +288,11 @@ Tensor masked_select(const Tensor& a, const Tensor& mask) {
   return index_select(a.reshape({a.numel()}), 0, flatnonzero(mask));
 }
 
-Tensor repeat_interleave(const Tensor& repeats) {
+Tensor repeat_interleave(const Tensor& repeats, std::optional<std::int64_t> output_size) {
   require_index("repeat_interleave", repeats);
   const Tensor ends = cumsum(repeats);
-  return searchsorted(ends, arange(last_of(ends), DType::i64, repeats.place()), {.right = true});
+  const std::int64_t count = output_size ? *output_size : last_of(ends);
+  return searchsorted(ends, arange(count, DType::i64, repeats.place()), {.right = true});
 }
 
 Tensor flip(const Tensor& a, int dimension) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "reference/tensor.h"
@@ -38,8 +39,9 @@ Tensor bincount(const Tensor& index, std::int64_t bins);
 Tensor flatnonzero(const Tensor& mask);
 /// Elements of `a` where the mask is not 0, in row-major order, 1-d (torch.masked_select). Waits for cuda.
 Tensor masked_select(const Tensor& a, const Tensor& mask);
-/// i repeated repeats[i] times, for all i: the index of torch.repeat_interleave. Waits for cuda.
-Tensor repeat_interleave(const Tensor& repeats);
+/// i repeated repeats[i] times, for all i: the index of torch.repeat_interleave. Waits for cuda, unless `output_size` says
+/// what `repeats` add up to.
+Tensor repeat_interleave(const Tensor& repeats, std::optional<std::int64_t> output_size = {});
 
 /// Elements in the opposite order along a dimension.
 Tensor flip(const Tensor& a, int dimension);

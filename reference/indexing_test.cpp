@@ -80,6 +80,7 @@ TEST(Masks, SelectInOrder) {
 
 TEST(RepeatInterleave, SkipsZeroes) {
   EXPECT_THAT(repeat_interleave(index({2, 0, 3})).integers(), ElementsAre(0, 0, 2, 2, 2));
+  EXPECT_THAT(repeat_interleave(index({2, 0, 3}), 5).integers(), ElementsAre(0, 0, 2, 2, 2));
   EXPECT_EQ(repeat_interleave(index({0, 0})).shape(), Shape{0});
 }
 

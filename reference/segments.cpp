@@ -12,10 +12,10 @@ Tensor starts_of(const Tensor& lengths) { return cumsum(lengths) - lengths; }
 
 }  // namespace
 
-Tensor segment_indices(const Tensor& starts, const Tensor& lengths) {
+Tensor segment_indices(const Tensor& starts, const Tensor& lengths, std::optional<std::int64_t> output_size) {
   require(starts.dim() == 1 && starts.shape() == lengths.shape(), "segment_indices: starts {} for lengths {}",
           starts.shape(), lengths.shape());
-  const Tensor segment = repeat_interleave(lengths);
+  const Tensor segment = repeat_interleave(lengths, output_size);
   return arange(segment.numel(), DType::i64, lengths.place()) +
          index_select(starts - starts_of(lengths), 0, segment);
 }
@@ -28,10 +28,11 @@ Tensor segment_sum(const Tensor& values, const Tensor& lengths) {
   return index_select(before, 0, ends) - index_select(before, 0, ends - lengths);
 }
 
-Tensor permute_segments(const Tensor& values, const Tensor& lengths, const Tensor& order) {
-  return index_select(
-      values, 0,
-      segment_indices(index_select(starts_of(lengths), 0, order), index_select(lengths, 0, order)));
+Tensor permute_segments(const Tensor& values, const Tensor& lengths, const Tensor& order,
+                        std::optional<std::int64_t> output_size) {
+  return index_select(values, 0,
+                      segment_indices(index_select(starts_of(lengths), 0, order),
+                                      index_select(lengths, 0, order), output_size));
 }
 
 }  // namespace pkb::ref

@@ -31,6 +31,8 @@ TEST(Segments, MoveAsWholes) {
   const Tensor values = Tensor::from_values({0.5, 1.5, 2.5, 3.5, 4.5, 5.5}, {6}, DType::bf16);
   EXPECT_EQ(permute_segments(values, of({2, 0, 3, 1}), of({3, 1, 0, 2})).values(),
             (std::vector<double>{5.5, 0.5, 1.5, 2.5, 3.5, 4.5}));
+  EXPECT_EQ(permute_segments(values, of({2, 0, 3, 1}), of({3, 1, 0, 2}), 6).values(),
+            permute_segments(values, of({2, 0, 3, 1}), of({3, 1, 0, 2})).values());
   EXPECT_EQ(permute_segments(values, of({2, 0, 3, 1}), of({2, 2})).values(),
             (std::vector<double>{2.5, 3.5, 4.5, 2.5, 3.5, 4.5}));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <vector>
+#include <cstdint>
+#include <numeric>
 
 #include "reference/indexing.h"
 #include "reference/ops.h"
@@ -24,7 +25,16 @@ Counts key_splits(Context& ctx) {
   return keys;
 }
 
-std::int64_t sum_of(const Tensor& counts) { return sum(counts).integers()[0]; }
+/// The sums of lengths[0] consecutive counts, of the next lengths[1] and so on.
+Counts sums(const Counts& counts, const Counts& lengths) {
+  Counts result;
+  auto next = counts.begin();
+  for (const std::int64_t length : lengths) {
+    result.push_back(std::accumulate(next, next + length, std::int64_t{0}));
+    next += length;
+  }
+  return result;
+}
 
 /// Sources in the order x + W/stagger * y, x outside, y below stagger inside.
 Tensor source_order(std::int64_t ranks, std::int64_t stagger, Place place) {
@@ -39,50 +49,51 @@ Tensors reference(Context& ctx, const Tensors& in) {
   const Counts splits = key_splits(ctx);
   const std::int64_t ranks = world.size(), own = splits[static_cast<std::size_t>(world.rank())];
   const int per_key = ctx.param("per_key"), weighted = ctx.param("weighted");
-  const Tensor keys = tensor_of(splits, place);
-  const std::int64_t features = sum_of(keys);
+  const std::int64_t features = total(splits);
+  const Counts own_each(splits.size(), own);
 
   // Batch sizes: of this rank's features, and of the own features on all ranks.
   const Tensor strides = per_key ? in["stride_per_key"] : in["batch_size"].expand({features}).contiguous();
-  Tensor batches = Tensor::empty({ranks}, DType::i32, place), arriving;  // (W, own)
+  Tensor batches = Tensor::empty({ranks}, DType::i32, place), arriving;  // (W own)
   if (per_key) {
-    arriving =
-        all_to_all_rows(world, strides.to(DType::i32), splits, Counts(splits.size(), own)).to(DType::i64);
+    arriving = all_to_all_rows(world, strides.to(DType::i32), splits, own_each).to(DType::i64);
   } else {
     world.all_gather_into_tensor(batches, in["batch_size"].to(DType::i32));
-    arriving = batches.to(DType::i64).unsqueeze(1).expand({ranks, own}).contiguous();
+    arriving = batches.to(DType::i64).unsqueeze(1).expand({ranks, own}).contiguous().view({ranks * own});
   }
-  arriving = arriving.view({ranks, own});
 
-  // Lengths, then values: what they add up to per feature says how many values go where.
-  const Tensor lengths = in["lengths"].narrow(0, 0, sum_of(strides)), ids = segment_sum(lengths, strides);
-  const Tensor bags = all_to_all_rows(world, lengths.to(DType::i32), segment_sum(strides, keys).integers(),
-                                      sum(arriving, {.dimensions = {1}}).integers())
-                          .to(DType::i64);
-  const Tensor segments = arriving.view({ranks * own}), arriving_ids = segment_sum(bags, segments);
+  // Lengths, then values: what they add up to per feature says how many values go where. The host waits for
+  // the counts of either, as it does for what it must know to receive.
+  const Counts sent_bags = sums(strides.integers(), splits),
+               received_bags = sums(arriving.integers(), own_each);
+  const Tensor lengths = in["lengths"].narrow(0, 0, total(sent_bags)), ids = segment_sum(lengths, strides);
+  const Tensor bags = all_to_all_rows(world, lengths.to(DType::i32), sent_bags, received_bags).to(DType::i64);
+  const Tensor arriving_ids = segment_sum(bags, arriving);
+  const Counts sent_ids = sums(ids.integers(), splits),
+               received_ids = sums(arriving_ids.integers(), own_each);
   const auto values_of = [&](const Tensor& of_ids) {
-    return all_to_all_rows(world, of_ids.narrow(0, 0, sum_of(ids)), segment_sum(ids, keys).integers(),
-                           sum(arriving_ids.view({ranks, own}), {.dimensions = {1}}).integers());
+    return all_to_all_rows(world, of_ids.narrow(0, 0, total(sent_ids)), sent_ids, received_ids);
   };
-  const Tensor values = values_of(in["values"]);
 
   // They arrive by source, then feature; they leave by feature, then source.
   const Tensor sources = source_order(ranks, ctx.param("stagger"), place);
   const auto by_feature = [&](const Tensor& by_source) { return index_select(by_source, 0, sources).t(); };
   const Tensor order =
       by_feature(arange(ranks * own, DType::i64, place).view({ranks, own})).reshape({ranks * own});
-  Tensor weights = in["weights"].clone();
-  if (weighted) weights = permute_segments(values_of(in["weights"]), arriving_ids, order);
+  const auto permuted = [&](const Tensor& values, const Tensor& segments) {
+    return permute_segments(values, segments, order, values.size(0));
+  };
   const Tensor none = Tensor::zeros({0}, DType::i64, place);
-  return {{"values_out", permute_segments(values, arriving_ids, order)},
-          {"lengths_out", permute_segments(bags, segments, order)},
-          {"weights_out", weights},
-          {"values_count", sum(bags).view({1})},
-          {"lengths_count", sum(arriving).view({1})},
-          {"stride", per_key ? none : sum(batches).view({1})},
-          {"stride_per_rank", per_key ? none : batches.to(DType::i64)},
-          {"stride_per_key_per_rank",
-           per_key ? by_feature(arriving).contiguous() : Tensor::zeros({0, ranks}, DType::i64, place)}};
+  return {
+      {"values_out", permuted(values_of(in["values"]), arriving_ids)},
+      {"lengths_out", permuted(bags, arriving)},
+      {"weights_out", weighted ? permuted(values_of(in["weights"]), arriving_ids) : in["weights"].clone()},
+      {"values_count", sum(bags).view({1})},
+      {"lengths_count", sum(arriving).view({1})},
+      {"stride", per_key ? none : sum(batches).view({1})},
+      {"stride_per_rank", per_key ? none : batches.to(DType::i64)},
+      {"stride_per_key_per_rank", per_key ? by_feature(arriving.view({ranks, own})).contiguous()
+                                          : Tensor::zeros({0, ranks}, DType::i64, place)}};
 }
 
 // Rank 0 always has as many samples as there is room for, with bags of any size. The others: alike; then
