@@ -43,6 +43,9 @@ TEST(BlockedFp8Quantize, TheScaleIsAQuotientInFp32) {
   expect_codes({1, 0.75, 0, 0, 0, 0, 0, 0}, {double(1.0f / 448.0f)}, {448, 320, 0, 0, 0, 0, 0, 0});
   EXPECT_NEAR(1.0f / 448.0f, 0.0022321430, 1e-10);
   const double tiny = 0x1p-20, huge = 1.5 * 0x1p127;
+  const double largest = static_cast<float>(3e38);
+  expect_codes({largest, 0.75 * largest, 0, 0, 0, 0, 0, -largest}, {double(float(largest) / 448)},
+               {448, 320, 0, 0, 0, 0, 0, -448}, DType::f32);
   expect_codes({tiny, -tiny / 2, 0, 0, 0, 0, 0, 0, huge, 0.75 * huge, 0, 0, 0, 0, 0, 0},
                {double(float(tiny) / 448), double(float(huge) / 448)},
                {448, -224, 0, 0, 0, 0, 0, 0, 448, 320, 0, 0, 0, 0, 0, 0}, DType::f32);
