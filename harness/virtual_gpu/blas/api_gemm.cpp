@@ -74,7 +74,7 @@ void run_batch(Execution& work, const Gemm& g, std::int64_t i, double alpha, dou
   };
   const auto a_here = work.matrix("A", side(a, g.a, g.op_a, g.m, g.k));
   const auto b_here = a_here ? work.matrix("B", side(b, g.b, g.op_b, g.k, g.n)) : std::nullopt;
-  const auto c_here = b_here ? work.matrix("C", columns_of(c, g.c, g.m, g.n)) : std::nullopt;
+  const auto c_here = b_here ? work.matrix("C", columns_of(c, g.c, g.m, g.n), Use::write) : std::nullopt;
   if (!c_here) return;
   multiply({.a = *a_here,
             .b = *b_here,

@@ -158,7 +158,7 @@ void run_batch(Execution& work, const Matmul& call, const Product& shared, std::
   Product product = shared;
   const auto a = work.matrix("A", turned(batch_of(call.a_layout, call.a, i), description.op_a));
   const auto b = a ? work.matrix("B", turned(batch_of(call.b_layout, call.b, i), description.op_b)) : std::nullopt;
-  const auto d = b ? work.matrix("D", batch_of(call.d_layout, call.d, i)) : std::nullopt;
+  const auto d = b ? work.matrix("D", batch_of(call.d_layout, call.d, i), Use::write) : std::nullopt;
   if (!d) return;
   product.a = *a;
   product.b = *b;

@@ -61,7 +61,7 @@ cublasStatus_t gemv(const char* name, cublasHandle_t handle, cublasOperation_t o
       const auto beta_now = alpha_now ? beta_given.value(work, "beta") : std::nullopt;
       const auto a_here = beta_now ? work.matrix("A", left) : std::nullopt;
       const auto x_here = a_here ? work.matrix("x", x.matrix()) : std::nullopt;
-      const auto y_here = x_here ? work.matrix("y", y.matrix()) : std::nullopt;
+      const auto y_here = x_here ? work.matrix("y", y.matrix(), Use::write) : std::nullopt;
       if (!y_here) return;
       multiply({.a = *a_here,
                 .b = *x_here,
@@ -85,7 +85,7 @@ cublasStatus_t update(const char* name, cublasHandle_t handle, const T* alpha, V
     return submit(device, handle->stream, name, [=](Execution& work) {
       const auto now = given.value(work, "alpha");
       const auto x_here = now ? work.matrix("x", x.matrix()) : std::nullopt;
-      const auto y_here = x_here ? work.matrix("y", y.matrix()) : std::nullopt;
+      const auto y_here = x_here ? work.matrix("y", y.matrix(), Use::write) : std::nullopt;
       if (y_here) body(static_cast<T>(*now), *x_here, *y_here);
     });
   });
@@ -116,7 +116,7 @@ cublasStatus_t reduce(const char* name, cublasHandle_t handle, Vector<T> x, Vect
       const auto x_here = work.matrix("x", x.matrix());
       const auto y_here = x_here ? work.matrix("y", y.matrix()) : std::nullopt;
       std::byte* const to = to_host ? reinterpret_cast<std::byte*>(result)
-                            : y_here ? work.bytes("the result", result, sizeof(T)) : nullptr;
+                            : y_here ? work.bytes("the result", result, sizeof(T), Use::write) : nullptr;
       if (!y_here || to == nullptr) return;
       double sum = 0;
       for (std::int64_t i = 0; i < x.count; ++i) sum += double{x.at(*x_here, i)} * double{y.at(*y_here, i)};

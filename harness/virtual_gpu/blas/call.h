@@ -27,19 +27,26 @@ struct cublasContext {
 /// up when the work runs, since pointers to them may lie in the device's memory too.
 namespace pkb::virtual_gpu::blas {
 
+enum class Use : std::uint8_t { read, write };
+
 /// Work that a call has become, while it runs. What it may not access ends the context, as a kernel's fault does.
 class Execution {
  public:
   Execution(Device& device, std::string call) : x_device(device), x_call(std::move(call)) {}
 
   /// A matrix that the call knows as `name`, with the address of this process; nothing after a fault.
-  std::optional<Matrix> matrix(std::string_view name, Matrix on_device);
+  std::optional<Matrix> matrix(std::string_view name, Matrix on_device, Use use = Use::read);
   /// Bytes at an address of the device or of the host; null after a fault.
-  std::byte* bytes(std::string_view name, const void* pointer, std::size_t count);
+  std::byte* bytes(std::string_view name, const void* pointer, std::size_t count, Use use = Use::read);
+  /// The device's memory that was used.
+  std::vector<check::Checker::Touch> touches() && { return std::move(x_touches); }
 
  private:
+  std::byte* find(std::string_view name, const void* pointer, std::size_t count);
+
   Device& x_device;
   std::string x_call;
+  std::vector<check::Checker::Touch> x_touches;
 };
 
 /// A number that the caller gave by a pointer, which is followed now if it is the host's, else when the work runs.

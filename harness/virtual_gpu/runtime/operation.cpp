@@ -22,12 +22,12 @@ class Performer {
   Enqueued operator()(const Copy& copy) {
     const HostCopy here = on_host(x_device, copy);
     if (here.error != cudaSuccess) return {here.error};
-    return submit(DeviceWork{[here] { here.run(); }, "a copy by the host", here.touches(x_device)});
+    return submit(DeviceWork{[here] { here.run(); }, "a copy by the host", touching(here.touches(x_device))});
   }
   Enqueued operator()(const Fill& fill) {
     const HostFill here = on_host(x_device, fill);
     if (here.error != cudaSuccess) return {here.error};
-    return submit(DeviceWork{[here] { here.run(); }, "a memset by the host", here.touches(x_device)});
+    return submit(DeviceWork{[here] { here.run(); }, "a memset by the host", touching(here.touches(x_device))});
   }
   Enqueued operator()(const HostFunction& host) {
     return submit(HostCall{[host](bool failed) {
@@ -46,10 +46,15 @@ class Performer {
     if (wait.event->point.stream) x_after.push_back(wait.event->point);
     return submit(DeviceWork{});
   }
-  Enqueued operator()(const LibraryCall& call) { return submit(DeviceWork{call.run}); }
+  Enqueued operator()(const LibraryCall& call) {
+    const auto touches = touching({});
+    return submit(DeviceWork{[call, touches] { *touches = call.run(); }, call.name, touches});
+  }
   Enqueued operator()(const ChildGraph&) { return {cudaErrorNotSupported}; }
 
  private:
+  using Touches = std::vector<check::Checker::Touch>;
+  static std::shared_ptr<Touches> touching(Touches touches) { return std::make_shared<Touches>(std::move(touches)); }
   Enqueued submit(Work work) {
     return {cudaSuccess, x_device.engine().submit(x_stream, std::move(work), std::move(x_after))};
   }

@@ -37,7 +37,8 @@ struct ChildGraph {
 };
 /// Work of a library that stands in for one of the device's: graphs take it for a kernel.
 struct LibraryCall {
-  std::function<void()> run;
+  std::string name;
+  std::function<std::vector<check::Checker::Touch>()> run;  ///< returns what it has accessed
 };
 using Operation =
     std::variant<Nothing, KernelCall, Copy, Fill, HostFunction, EventRecord, EventWait, ChildGraph, LibraryCall>;

@@ -267,8 +267,9 @@ bool Engine::run_device_work(std::unique_lock<std::mutex>& lock) {
   check::Checker* const checker = x_checker;
   ++x_running;
   lock.unlock();
-  if (checker != nullptr && !work.touches.empty()) clock = checker->device_work(work.name, work.touches, clock);
   work.run();
+  if (checker != nullptr && work.touches != nullptr && !work.touches->empty())
+    clock = checker->device_work(work.name, *work.touches, clock);
   lock.lock();
   stream->items.front().clock = clock;
   --x_running;

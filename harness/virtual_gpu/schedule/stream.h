@@ -28,8 +28,9 @@ struct Point {
 /// Work of the device itself, such as a copy. Empty: only marks a place.
 struct DeviceWork {
   std::function<void()> run;
-  std::string name = {};                             ///< "cudaMemcpyAsync"
-  std::vector<check::Checker::Touch> touches = {};   ///< the device memory it accesses
+  std::string name = {};  ///< "a copy by the host"
+  /// The device memory it accesses, known at the latest when it has run.
+  std::shared_ptr<const std::vector<check::Checker::Touch>> touches = {};
 };
 /// A function of the application. It may block, so it has a thread of its own.
 struct HostCall {
