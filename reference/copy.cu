@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "reference/map.h"
+#include "reference/short_walk.h"
 
 namespace pkb::ref::detail {
 namespace {
@@ -18,20 +19,28 @@ PKB_HD To convert(From x) {
     return store<To>(load(x));
 }
 
-template <class To, class From>
-__global__ void convert_strided(To* to, const From* from, Walk<2> walk) {
-  const std::int64_t i = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+template <class Index, class To, class From, class AnyWalk>
+__global__ void convert_strided(To* to, const From* from, AnyWalk walk) {
+  const Index i = Index(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= walk.count) return;
-  std::int64_t at[2];
+  Index at[2];
   walk.offsets(i, at);
   to[at[0]] = convert<To>(from[at[1]]);
+}
+
+template <class Index, class To, class From, class AnyWalk>
+void convert_on_cuda(To* to, const From* from, const AnyWalk& walk) {
+  convert_strided<Index><<<blocks_for(walk.count), kMapThreads, 0, current_stream()>>>(to, from, walk);
+  check(cudaGetLastError(), "copy or conversion");
 }
 
 template <class To, class From>
 void convert_walk(Place place, To* to, const From* from, const Walk<2>& walk) {
   if (place == Place::cuda) {
-    convert_strided<<<blocks_for(walk.count), kMapThreads, 0, current_stream()>>>(to, from, walk);
-    return check(cudaGetLastError(), "copy or conversion");
+    // Conversions are not worth a second kernel for each pair of types.
+    if constexpr (std::is_same_v<To, From>)
+      if (const auto brief = ShortWalk<2>::of(walk)) return convert_on_cuda<std::uint32_t>(to, from, *brief);
+    return convert_on_cuda<std::int64_t>(to, from, walk);
   }
   const bool dense = walk.dense();
   parallel_for(walk.count, 1 << 16, [&](std::int64_t begin, std::int64_t end) {

@@ -120,6 +120,23 @@ TEST(GaussianSplatting, OrderAndNumbersWithSeveralCamerasAndEmptyRanks) {
   });
 }
 
+TEST(GaussianSplatting, EveryCameraSeesTheGaussiansOfAllFromOneToFourRanks) {
+  for (int ranks = 1; ranks <= 4; ++ranks)
+    with_ranks(ranks, kImage, [&](Context& ctx) {
+      const int rank = ctx.world().rank();
+      const Tensors out = ProblemLibrary(kProblem).reference(ctx, scene({{0, 0, 2. + rank}}, rank));
+      Integers ids;
+      Row depths;
+      for (int r = 0; r < ranks; ++r) {
+        ids.push_back(r);
+        depths.push_back(2 + r);
+      }
+      EXPECT_EQ(out["gaussian_ids"].integers(), ids);
+      EXPECT_EQ(out["depths"].values(), depths);
+      EXPECT_EQ(out["received_counts"].integers(), Integers(ids.size(), 1));
+    });
+}
+
 TEST(GaussianSplatting, NothingToSee) {
   with_ranks(2, kImage, [](Context& ctx) {
     const Tensors out = ProblemLibrary(kProblem).reference(ctx, scene({{0, 0, -2}}));

@@ -76,6 +76,14 @@ TEST(KalmanFilter, LambdaCountsOncePerBlockAndARankMayHaveNone) {
                {{0.5}, {0}, {5}, {10 - 3.125}}});
 }
 
+TEST(KalmanFilter, OneToFourRanksWithAWeightEach) {
+  // t = 1.5 W, so that with an error of 3 each weight becomes 2 / W.
+  for (int ranks = 1; ranks <= 4; ++ranks)
+    expect_step({.block_lengths = Row(std::size_t(ranks), 1), .lambda = 0.5, .nue = 1, .error = 3,
+                 .all_weights = Row(std::size_t(ranks), 2. / ranks), .next_lambda = 0.5},
+                std::vector<Filter>(std::size_t(ranks), {{1}, {0}, {1}, {2 - 2 / (1.5 * ranks)}}));
+}
+
 TEST(KalmanFilter, RefusesBlocksThatAreNotThere) {
   with_ranks(1, {.parameters = {{"kalman_nue", 1}}}, [](Context& ctx) {
     const Tensors in{{"block_lengths", Tensor::from_values({2}, {1, 1}, DType::i64)}, {"H", vector({1})}, {"error", vector({1})},
