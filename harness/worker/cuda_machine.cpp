@@ -36,6 +36,7 @@ class CudaMachine final : public Machine {
   void set_seed(std::uint64_t) override {}
   void begin_run() override {}
   void end_run() override {}
+  void run_enqueued(cudaStream_t) override {}
   std::optional<timing::Lap> time(std::uint32_t iteration, const timing::Delivery& inputs, cudaStream_t stream,
                           const std::function<void()>& work) override {
     if (!x_stopwatch)

@@ -32,6 +32,8 @@ class Machine {
   /// Around the work of one run.
   virtual void begin_run() = 0;
   virtual void end_run() = 0;
+  /// The run has enqueued all of its work and ends with that of `stream`.
+  virtual void run_enqueued(cudaStream_t stream) = 0;
   /// Runs `work`, which enqueues on `stream`, in step with the other ranks; nothing when the device failed. What `work`
   /// throws is thrown again. @throws EnvironmentError where nothing can be timed
   virtual std::optional<timing::Lap> time(std::uint32_t iteration, const timing::Delivery& inputs, cudaStream_t stream,

@@ -11,6 +11,7 @@
 #include "harness/error/error.h"
 #include "harness/virtual_gpu/check/ledger.h"
 #include "harness/virtual_gpu/check/shadow.h"
+#include "harness/virtual_gpu/runtime/run_end.h"
 #include "harness/virtual_gpu/virtual_gpu.h"
 #include "harness/worker/machine.h"
 
@@ -110,6 +111,7 @@ class VirtualMachine final : public Machine {
   void set_seed(std::uint64_t seed) override { virtual_gpu::set_seed(seed); }
   void begin_run() override { virtual_gpu::begin_run(); }
   void end_run() override { virtual_gpu::end_run(); }
+  void run_enqueued(cudaStream_t stream) override { virtual_gpu::run_enqueued(stream); }
   std::optional<timing::Lap> time(std::uint32_t, const timing::Delivery&, cudaStream_t, const std::function<void()>&) override {
     throw EnvironmentError({.where = "virtual GPU", .fault = "it has no time", .remedy = {}});
   }

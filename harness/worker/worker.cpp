@@ -81,7 +81,10 @@ void Worker::handle(const Run& run, std::vector<FileDescriptor>) {
   x_machine->set_seed(run.seed);
   x_machine->take_counters();  // what setup counted
   x_machine->begin_run();
-  perform(Phase::run, [this] { x_candidate->run(); });
+  perform(Phase::run, [this] {
+    x_candidate->run();
+    x_machine->run_enqueued(x_candidate->stream());
+  });
 }
 
 void Worker::handle(const Time& time, std::vector<FileDescriptor>) {

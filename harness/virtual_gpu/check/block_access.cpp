@@ -106,7 +106,8 @@ void BlockCheck::global(const Access& access, Shadow& shadow, std::uint32_t mask
 void BlockCheck::stretch(const Access& access, Shadow& shadow, int lane, std::uint64_t offset,
                          std::uint64_t bytes) {
   constexpr std::uint64_t kStretch = std::uint64_t{1} << Ledger::kLockShift;
-  if (shadow.cells() == nullptr || x_ledger.stopped()) return;
+  if (!access.reads() && shadow.tracks_initialisation()) shadow.mark_written(offset, bytes);
+  if (shadow.cells() == nullptr || !x_grid->records() || x_ledger.stopped()) return;
   Access part = access;
   while (bytes != 0) {
     const std::uint64_t here = std::min(bytes, kStretch - offset % kStretch);

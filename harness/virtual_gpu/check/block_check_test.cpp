@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/virtual_gpu/check/unjoined.h"
+
 namespace pkb::virtual_gpu::check {
 namespace {
 
@@ -392,6 +394,25 @@ TEST_F(BlockCheckTest, LateWritesToAnOutputAreFoundInTheEnd) {
   x_checkers[1]->review(empty_clock());
   ASSERT_EQ(x_faults.size(), 1u);
   EXPECT_EQ(x_faults[0].kind, Fault::Kind::late_write);
+}
+
+// Of two grids of a rank, the second of which the end of the run does not know.
+TEST_F(BlockCheckTest, WorkThatNothingJoinsToTheEndIsNamed) {
+  const auto joined_grid = grid(1, 1), other = grid(1, 1);
+  for (const auto& each : {joined_grid, other}) {
+    const auto one = block(each);
+    one->exit(0, ~0u);
+    one->exit(1, ~0u);
+    one->finish();
+  }
+  const ClockPtr end = joined_grid->finish(), all = joined(end, other->finish());
+  const Ledger& ledger = x_checkers[1]->ledger();
+  EXPECT_EQ(unjoined_work(ledger, *all, *all).size(), 0u);
+  const std::vector<Fault> found = unjoined_work(ledger, *end, *all);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, Fault::Kind::race);
+  // Work of setup is not of the run: nobody knows of it.
+  EXPECT_EQ(unjoined_work(ledger, *end, *end).size(), 0u);
 }
 
 TEST_F(BlockCheckTest, AWaitForTheGridBeforeJoinsAllOfIt) {

@@ -5,8 +5,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "harness/virtual_gpu/check/unjoined.h"
 #include "harness/virtual_gpu/runtime/capture.h"
 #include "harness/virtual_gpu/runtime/driver.h"
+#include "harness/virtual_gpu/runtime/run_end.h"
 
 namespace pkb::virtual_gpu {
 namespace {
@@ -107,13 +109,26 @@ void enable_checks(std::vector<std::byte*> ledgers) { device().enable_checks(std
 void begin_run() {
   if (device().checker() == nullptr) return;
   device().engine().forget_clocks();
+  device().set_run_end({});
   device().checker()->begin_run();
 }
 void end_run() {
   if (device().checker() != nullptr) device().checker()->end_run();
 }
+void run_enqueued(cudaStream_t handle) {
+  if (device().checker() == nullptr) return;
+  if (const auto stream = device().stream(handle))
+    device().set_run_end(device().engine().submit(stream->stream, DeviceWork{}));
+}
 void review_run() {
-  if (device().checker() != nullptr) device().checker()->review(device().engine().host_clock());
+  Device& here = device();
+  if (here.checker() == nullptr) return;
+  const check::ClockPtr all = here.engine().host_clock();
+  here.checker()->review(all);
+  const Point& end = here.run_end();
+  if (!end.stream || here.engine().failed()) return;
+  for (Fault& each : check::unjoined_work(here.checker()->ledger(), *end.stream->clock_at(end.sequence), *all))
+    here.report(std::move(each));
 }
 void forget_run() {
   if (device().checker() != nullptr) device().checker()->clear();

@@ -50,7 +50,8 @@ Point Engine::submit(const StreamPtr& stream, Work work, std::vector<Point> afte
     std::lock_guard lock(x_mutex);
     start_threads();
     const auto wait_for = [&](const StreamPtr& other) {
-      if (other && other->done < other->submitted) after.push_back({other, other->submitted});
+      // Also when that is done: it is known to have happened before.
+      if (other && other->submitted != 0) after.push_back({other, other->submitted});
     };
     if (stream->kind == Stream::Kind::legacy) {
       for (const std::weak_ptr<Stream>& each : x_streams) {
