@@ -31,7 +31,7 @@ class Segment {
   }
 
   std::byte* data() const { return static_cast<std::byte*>(x_data); }  ///< a device pointer
-  /// The cells beside the memory, see Beside; null without.
+  /// The notes beside the memory, see Beside; null without.
   std::byte* beside() const { return x_beside; }
   void set_beside(std::byte* beside) { x_beside = beside; }
   std::size_t bytes() const { return x_bytes; }                        ///< as asked for, not rounded
@@ -61,9 +61,11 @@ class Memory {
   virtual void fill(std::byte* to, std::byte value, std::size_t bytes) = 0;
 };
 
-/// What travels with a segment of virtual memory: room for the virtual GPU's notes about accesses, 16 bytes for each
-/// byte. Zeroed, and nothing until it is touched. Who creates and who imports a segment must agree.
-enum class Beside : std::uint8_t { nothing, cells };
+/// What travels with a segment of virtual memory: room for the virtual GPU's notes about accesses. Zeroed, and nothing
+/// until it is touched. Who creates and who imports a segment must agree.
+enum class Beside : std::uint8_t { nothing, notes };
+/// Room for notes about `bytes` of memory.
+constexpr std::size_t note_bytes(std::size_t bytes) { return (bytes + 31) / 32 * 40; }
 
 /// Memory of virtual GPUs: sealed anonymous files, shared mappings.
 std::unique_ptr<Memory> virtual_memory(Beside beside = Beside::nothing);

@@ -51,11 +51,11 @@ class VirtualMemory final : public Memory {
   }
 
  private:
-  static constexpr std::size_t kPage = 4096, kCells = 16;
+  static constexpr std::size_t kPage = 4096;
 
   static std::size_t pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
   std::size_t whole(std::size_t bytes) const {
-    return x_beside == Beside::nothing ? bytes : pages(bytes) + kCells * pages(bytes);
+    return x_beside == Beside::nothing ? bytes : pages(bytes) + note_bytes(pages(bytes));
   }
 
   Segment map(int file, std::size_t bytes, FileDescriptor keep) const {
@@ -63,7 +63,7 @@ class VirtualMemory final : public Memory {
     void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
     if (data == MAP_FAILED) fail("map", size);
     Segment segment(data, bytes, std::move(keep), [data, size] { ::munmap(data, size); });
-    if (x_beside == Beside::cells) segment.set_beside(static_cast<std::byte*>(data) + pages(bytes));
+    if (x_beside == Beside::notes) segment.set_beside(static_cast<std::byte*>(data) + pages(bytes));
     return segment;
   }
 

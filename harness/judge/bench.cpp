@@ -27,7 +27,7 @@ Bench::Bench(const launch::Job& job, MPI_Comm comm)
       x_instances(x_problem.instances({.size = job.size, .ranks = job.ranks, .dtype = job.dtype})),
       x_library(job.problem.filename().string()),
       x_memory(job.device == launch::Device::virtual_gpu
-                   ? device::virtual_memory(job.checks ? device::Beside::cells : device::Beside::nothing)
+                   ? device::virtual_memory(job.checks ? device::Beside::notes : device::Beside::nothing)
                    : device::cuda_memory(ordinal_of(job.device, x_rank))) {
   int ranks = 0;
   MPI_Comm_size(comm, &ranks);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cuda_runtime_api.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -50,11 +52,11 @@ bool is_device_address(const void* address);
 
 /// Makes a part of mapped memory accessible to kernels and copies, `base` being its address on the device.
 void register_memory(void* base, std::size_t bytes, const std::string& name, int owner);
-/// The same, for checks: `cells` is memory of all ranks for check::kCellsPerByte times as many bytes, zeroed at
-/// first; the checks keep there what they know about accesses.
+/// The same, for checks: `sectors` is memory of all ranks of check::sector_bytes(bytes), zeroed at first; the checks keep
+/// there what they know about accesses.
 struct Watched {
   device::Role role = device::Role::symmetric;
-  void* cells = nullptr;
+  void* sectors = nullptr;
 };
 void register_memory(void* base, std::size_t bytes, const std::string& name, int owner, const Watched& watched);
 void unregister_memory(void* base);
@@ -64,7 +66,11 @@ void unregister_memory(void* base);
 void enable_checks(std::vector<std::byte*> ledgers);
 /// Between these two launches belong to one run, before and after which all ranks are idle. No more than bounds are
 /// checked outside, and without enable_checks.
-void begin_run();
+/// With a `stream`, inputs count as there for what is ordered behind that, and outputs as complete with what is before
+/// its end.
+void begin_run(cudaStream_t stream = nullptr);
+/// The host has enqueued all work of the run.
+void run_returned();
 void end_run();
 /// After a run, when all ranks have ended it: adds what only now can be told to the faults.
 void review_run();

@@ -34,9 +34,9 @@ class CudaMachine final : public Machine {
   void withdraw(std::byte*) override {}
   device::Segment multicast(const std::vector<device::Segment>&, const std::string&) override { return {}; }
   void set_seed(std::uint64_t) override {}
-  void begin_run() override {}
+  void begin_run(cudaStream_t) override {}
+  void run_returned() override {}
   void end_run() override {}
-  void run_enqueued(cudaStream_t) override {}
   std::optional<timing::Lap> time(std::uint32_t iteration, const timing::Delivery& inputs, cudaStream_t stream,
                           const std::function<void()>& work) override {
     if (!x_stopwatch)

@@ -29,11 +29,11 @@ class Machine {
   /// none.
   virtual device::Segment multicast(const std::vector<device::Segment>& by_rank, const std::string& name) = 0;
   virtual void set_seed(std::uint64_t seed) = 0;
-  /// Around the work of one run.
-  virtual void begin_run() = 0;
+  /// Around the work of one run, whose beginning and end are those of its work on `stream`.
+  virtual void begin_run(cudaStream_t stream) = 0;
+  /// All of it is enqueued.
+  virtual void run_returned() = 0;
   virtual void end_run() = 0;
-  /// The run has enqueued all of its work and ends with that of `stream`.
-  virtual void run_enqueued(cudaStream_t stream) = 0;
   /// Runs `work`, which enqueues on `stream`, in step with the other ranks; nothing when the device failed. What `work`
   /// throws is thrown again. @throws EnvironmentError where nothing can be timed
   virtual std::optional<timing::Lap> time(std::uint32_t iteration, const timing::Delivery& inputs, cudaStream_t stream,

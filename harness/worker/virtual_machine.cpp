@@ -11,7 +11,6 @@
 #include "harness/error/error.h"
 #include "harness/virtual_gpu/check/ledger.h"
 #include "harness/virtual_gpu/check/shadow.h"
-#include "harness/virtual_gpu/runtime/run_end.h"
 #include "harness/virtual_gpu/virtual_gpu.h"
 #include "harness/worker/machine.h"
 
@@ -56,6 +55,7 @@ Trouble::Kind kind_of(const virtual_gpu::Fault& fault) {
     case Kind::invalid_instruction:
       return Trouble::Kind::fault;
     case Kind::uninitialised:
+    case Kind::input_written:
       return Trouble::Kind::memory_fault;
     case Kind::race:
     case Kind::late_write:
@@ -67,7 +67,7 @@ Trouble::Kind kind_of(const virtual_gpu::Fault& fault) {
 class VirtualMachine final : public Machine {
  public:
   VirtualMachine(const Hello& hello, std::vector<FileDescriptor> descriptors)
-      : x_memory(device::virtual_memory(descriptors.size() > 1 ? device::Beside::cells : device::Beside::nothing)) {
+      : x_memory(device::virtual_memory(descriptors.size() > 1 ? device::Beside::notes : device::Beside::nothing)) {
     const FileDescriptor status = descriptors.empty() ? FileDescriptor() : std::move(descriptors.front());
     virtual_gpu::configure({.chip = hello.chip,
                             .rank = hello.rank,
@@ -90,15 +90,15 @@ class VirtualMachine final : public Machine {
   device::Segment import(FileDescriptor fd, std::size_t bytes) override {
     auto here = std::make_shared<device::Segment>(x_memory->import(std::move(fd), bytes));
     void* const base = virtual_gpu::map_memory(here->data(), bytes);
-    if (here->beside() != nullptr) x_cells[static_cast<std::byte*>(base)] = here->beside();
+    if (here->beside() != nullptr) x_notes[static_cast<std::byte*>(base)] = here->beside();
     return device::Segment(base, bytes, {}, [this, here, base] {
-      x_cells.erase(static_cast<std::byte*>(base));
+      x_notes.erase(static_cast<std::byte*>(base));
       virtual_gpu::unmap_memory(base);
     });
   }
   void announce(std::byte* base, std::size_t bytes, const std::string& name, int owner, device::Role role) override {
     virtual_gpu::register_memory(base, bytes, name, owner,
-                                 {.role = role, .cells = cells_of(base)});
+                                 {.role = role, .sectors = notes_of(base)});
   }
   void withdraw(std::byte* base) override { virtual_gpu::unregister_memory(base); }
   device::Segment multicast(const std::vector<device::Segment>& by_rank, const std::string& name) override {
@@ -109,9 +109,9 @@ class VirtualMachine final : public Machine {
     return device::Segment(base, bytes, {}, [base] { virtual_gpu::unmap_multicast(base); });
   }
   void set_seed(std::uint64_t seed) override { virtual_gpu::set_seed(seed); }
-  void begin_run() override { virtual_gpu::begin_run(); }
+  void begin_run(cudaStream_t stream) override { virtual_gpu::begin_run(stream); }
+  void run_returned() override { virtual_gpu::run_returned(); }
   void end_run() override { virtual_gpu::end_run(); }
-  void run_enqueued(cudaStream_t stream) override { virtual_gpu::run_enqueued(stream); }
   std::optional<timing::Lap> time(std::uint32_t, const timing::Delivery&, cudaStream_t, const std::function<void()>&) override {
     throw EnvironmentError({.where = "virtual GPU", .fault = "it has no time", .remedy = {}});
   }
@@ -138,16 +138,17 @@ class VirtualMachine final : public Machine {
   }
 
  private:
-  void* cells_of(const std::byte* base) const {
-    const auto after = x_cells.upper_bound(base);
-    if (after == x_cells.begin()) return nullptr;
-    const auto& [segment, cells] = *std::prev(after);
-    return cells + static_cast<std::size_t>(base - segment) * virtual_gpu::check::kCellsPerByte;
+  void* notes_of(const std::byte* base) const {
+    const auto after = x_notes.upper_bound(base);
+    if (after == x_notes.begin()) return nullptr;
+    const auto& [segment, notes] = *std::prev(after);
+    static_assert(device::note_bytes(1) == virtual_gpu::check::sector_bytes(1) && device::note_bytes(4096) == virtual_gpu::check::sector_bytes(4096));
+    return notes + device::note_bytes(static_cast<std::size_t>(base - segment));
   }
 
   std::unique_ptr<device::Memory> x_memory;
   std::vector<device::Segment> x_ledgers;
-  std::map<const std::byte*, std::byte*> x_cells;  ///< of the segments, by their addresses on the device
+  std::map<const std::byte*, std::byte*> x_notes;  ///< of the segments, by their addresses on the device
 };
 
 }  // namespace

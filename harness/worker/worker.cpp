@@ -80,10 +80,10 @@ void Worker::handle(const Setup& setup, std::vector<FileDescriptor>) {
 void Worker::handle(const Run& run, std::vector<FileDescriptor>) {
   x_machine->set_seed(run.seed);
   x_machine->take_counters();  // what setup counted
-  x_machine->begin_run();
+  x_machine->begin_run(x_candidate->stream());
   perform(Phase::run, [this] {
     x_candidate->run();
-    x_machine->run_enqueued(x_candidate->stream());
+    x_machine->run_returned();
   });
 }
 

@@ -7,42 +7,17 @@
 #include "harness/virtual_gpu/check/block_check.h"
 #include "harness/virtual_gpu/check/report.h"
 
-// What an access meets in the shadow of its memory.
+// What an access meets in the shadow of its memory. Lanes that access bytes next to each other do it together.
 namespace pkb::virtual_gpu::check {
 namespace {
 
 constexpr std::size_t kMostOthers = 4096;
-constexpr std::size_t kEntry = 3;  // words of an access in a list: stamp and place
-
-bool is_list(std::uint64_t other) { return other >> 38 == kLastTime; }
-Ref list_of(std::uint64_t other) { return static_cast<Ref>(other >> 6); }
-std::uint64_t list_bits(Ref ref) { return Stamp::of(ref, kLastTime).bits; }
-
-/// The accesses in a list: its first word counts them.
-struct List {
-  std::span<std::uint32_t> words;
-  std::size_t capacity() const { return words.empty() ? 0 : (words.size() - 1) / kEntry; }
-  std::size_t size() const { return words.empty() ? 0 : std::min<std::size_t>(words[0], capacity()); }
-  Stamp stamp(std::size_t i) const {
-    return {std::uint64_t{words[1 + i * kEntry]} << 32 | words[2 + i * kEntry]};
-  }
-  PlaceId place(std::size_t i) const { return words[3 + i * kEntry]; }
-  void set(std::size_t i, Stamp stamp, PlaceId place) {
-    words[1 + i * kEntry] = static_cast<std::uint32_t>(stamp.bits >> 32);
-    words[2 + i * kEntry] = static_cast<std::uint32_t>(stamp.bits);
-    words[3 + i * kEntry] = place;
-  }
-  void remove(std::size_t i) {
-    const std::size_t last = size() - 1;
-    set(i, stamp(last), place(last));
-    words[0] = static_cast<std::uint32_t>(last);
-  }
-};
+constexpr auto kNever = [](std::uint64_t, const Entry&) { return false; };
 
 /// Both strong, and each reaches the other: no race whatever their order (PTX ISA, "Morally strong operations").
-bool morally_strong(Stamp a, Stamp b) {
-  return a.is_strong() && b.is_strong() && includes(a.scope(), block_of(a.thread()), block_of(b.thread())) &&
-         includes(b.scope(), block_of(b.thread()), block_of(a.thread()));
+bool morally_strong(const Ledger& ledger, Stamp a, Stamp b) {
+  return a.is_strong() && b.is_strong() && ledger.includes(a.scope(), block_of(a.thread()), block_of(b.thread())) &&
+         ledger.includes(b.scope(), block_of(b.thread()), block_of(a.thread()));
 }
 
 Stamp stamp_of(const Access& access, Thread thread, std::uint32_t time) {
@@ -51,101 +26,161 @@ Stamp stamp_of(const Access& access, Thread thread, std::uint32_t time) {
   return access.reads() ? stamp : stamp.writing();
 }
 
-/// Calls `each` with the offset and the bytes in use of every granule of [offset, offset + bytes).
+bool by_same_warp(Stamp a, Stamp b) { return a.writes() == b.writes() && a.thread() >> 5 == b.thread() >> 5; }
+
+/// `more` goes on what `entry` is about: the two can be one.
+[[gnu::always_inline]] inline bool continues(const Entry& entry, const Entry& more) {
+  if (entry.stamp == more.stamp && more.stamp.spread() == kOneLane) return entry.place == more.place;
+  return entry.place == more.place && entry.stamp.by(0) == more.stamp.by(0) &&
+         entry.stamp.thread() >> 5 == more.stamp.thread() >> 5 && entry.spreads_like(more);
+}
+[[gnu::always_inline]] inline void go_on(Entry& entry, const Entry& more) {
+  if (entry.stamp != more.stamp && std::countr_zero(more.bytes) < std::countr_zero(entry.bytes)) entry.stamp = more.stamp;
+  entry.bytes |= more.bytes;
+}
+
+/// All bytes of the granules that have some of `bytes`.
+Bytes whole_granules(Bytes bytes) {
+  static_assert(kGranule == 2);
+  return bytes | (bytes & 0x55555555) << 1 | (bytes & 0xaaaaaaaa) >> 1;
+}
+
 template <class Each>
-void for_granules(std::uint64_t offset, std::uint64_t bytes, Each each) {
-  const std::uint64_t end = offset + bytes;
-  for (std::uint64_t at = offset / kGranule * kGranule; at < end; at += kGranule)
-    each(at, (at >= offset ? 1u : 0u) | (at + 1 < end ? 2u : 0u));
+void lane_by_lane(const Run& run, Each each) {
+  if (run.shift == Run::kOneLane) return each(run);
+  const std::uint64_t bytes = std::uint64_t{1} << run.shift;
+  for (std::uint64_t done = 0; done < run.bytes; done += bytes)
+    each(Run{.offset = run.offset + done, .bytes = bytes, .lane = run.lane + static_cast<std::uint32_t>(done >> run.shift)});
+}
+
+/// Calls `each` with the runs that the lanes' accesses make up.
+template <class Each>
+void for_runs(const Access& access, bool singly, std::uint32_t mask, const std::uint64_t* offsets, Each each) {
+  while (mask != 0) {
+    const int first = std::countr_zero(mask);
+    Run run{.offset = offsets[first], .bytes = access.bytes, .lane = static_cast<std::uint32_t>(first)};
+    int next = first + 1;
+    const auto follows = [&](std::uint64_t step) {
+      return next < 32 && (mask >> next & 1) != 0 && offsets[next] == offsets[next - 1] + step;
+    };
+    if (!singly && access.reads() && follows(0)) {
+      run.shared = true;
+      while (follows(0)) ++next;
+    } else if (!singly && std::has_single_bit(access.bytes) && run.offset % access.bytes == 0 && follows(access.bytes)) {
+      run.shift = static_cast<std::uint32_t>(std::countr_zero(access.bytes));
+      for (; follows(access.bytes); ++next) run.bytes += access.bytes;
+    }
+    each(run);
+    mask = next == 32 ? 0 : mask & (~0u << next);
+  }
 }
 
 }  // namespace
 
-bool BlockCheck::ordered(const View& view, Thread me, Stamp stamp) {
-  const Thread other = stamp.thread();
-  if (other == me || (stamp.moment() == x_known_moment && &view == x_known_by)) return true;
-  if (block_of(other) == x_block) {
-    const std::uint32_t agent = agent_of(other), time = stamp.time();
-    if (time > view.known[agent]) return time <= time_of(view.threads, other & 0x7ff);
-  } else if (!view.outside->knows(stamp)) {
-    return false;
-  } else if (time_of(view.outside->threads, other) >= stamp.time()) {
-    return true;  // perhaps of this lane alone
+/// Calls `each` for every sector of the run for which `quick`, called with what would be noted there, does not do.
+template <class Quick, class Each>
+void BlockCheck::for_sectors(Touch& touch, Quick quick, Each each) {
+  const Run& run = touch.run;
+  const Access& access = touch.access;
+  const PlaceId place = touch.me.place = touch.mine.place = x_grid->place(access.place);
+  Stamp stamp = stamp_of(access, thread_of(x_block, access.warp, run.lane), x_now);
+  if (!access.is_strong()) stamp = stamp.spread_by(std::min(run.shift, kOneLane));
+  const Stamp copy = stamp_of(access, thread_of(x_block, access.agent, access.agent_lane), x_now);
+  for (std::uint64_t at = run.offset, end = run.offset + run.bytes; at < end;) {
+    const std::uint64_t from = at % kSector, count = std::min(kSector - from, end - at);
+    const Bytes bytes = (~Bytes{0} >> (kSector - count)) << from;
+    const Stamp me = stamp.by(stamp.thread() + static_cast<std::uint32_t>((at - run.offset) >> run.shift));
+    if (!quick(at, Entry{me, place, bytes})) {
+      touch.at = at - from;
+      touch.me.stamp = me;
+      touch.mine.stamp = access.agent == 0 ? me : copy;
+      touch.me.bytes = touch.mine.bytes = bytes;
+      each(at);
+    }
+    at += count;
   }
-  x_known_moment = stamp.moment();
-  x_known_by = &view;
-  return true;
+}
+
+/// Which of `bytes`, that `other` is about, it and the threads of `touch` access in no order.
+Bytes BlockCheck::unordered(const Touch& touch, const Entry& other, Bytes bytes) {
+  const View& view = touch.view;
+  const Entry& me = touch.me;
+  if (knows_warp(view, other.stamp)) return 0;
+  const Stamp stamp = other.stamp;
+  const bool own = block_of(stamp.thread()) == x_block, same_warp = me.stamp.thread() >> 5 == stamp.thread() >> 5;
+  if (same_warp && !touch.run.shared && me.spreads_like(other)) return 0;
+  const KnownList& threads = own ? view.threads : view.outside->threads;
+  if (!same_warp && threads.empty()) return bytes;
+  Bytes found = 0;
+  for (Bytes left = bytes; left != 0; left &= left - 1) {
+    const int byte = std::countr_zero(left);
+    const Thread thread = other.thread(byte);
+    if (thread == me.thread(byte) && !touch.run.shared) continue;
+    if (stamp.time() > time_of(threads, own ? thread & 0x7ff : thread)) found |= Bytes{1} << byte;
+  }
+  return found;
 }
 
 void BlockCheck::global(const Access& access, Shadow& shadow, std::uint32_t mask, const std::uint64_t* offsets) {
+  for_runs(access, lanes_differ(access), mask, offsets, [&](const Run& run) { global(access, shadow, run); });
+}
+
+void BlockCheck::global(const Access& access, Shadow& shadow, const Run& run) {
+  if (lanes_differ(access) && run.shift != Run::kOneLane) return lane_by_lane(run, [&](const Run& lane) { global(access, shadow, lane); });
+  if (shadow.kind() == Shadow::Kind::input && x_grid->records()) check_input(access, shadow, run);
   if (shadow.tracks_initialisation()) {
-    for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-      const int lane = std::countr_zero(left);
-      if (!access.reads())
-        shadow.mark_written(offsets[lane], access.bytes);
-      else if (access.kind == Access::Kind::read && !shadow.is_trusted() &&
-               !shadow.is_written(offsets[lane], access.bytes))
-        uninitialised(shadow.name(), offsets[lane],
-                      thread_of(x_block, access.warp, static_cast<std::uint32_t>(lane)), access.bytes,
-                      x_grid->place(access.place));
-    }
+    if (!access.reads())
+      shadow.mark_written(run.offset, run.bytes);
+    else if (access.kind == Access::Kind::read && !shadow.is_trusted() && !shadow.is_written(run.offset, run.bytes))
+      lane_by_lane(run, [&](const Run& lane) {
+        if (!shadow.is_written(lane.offset, lane.bytes))
+          uninitialised(shadow.name(), lane.offset, thread_of(x_block, access.warp, lane.lane), access.bytes, x_grid->place(access.place));
+      });
   }
-  if (shadow.cells() == nullptr || !x_grid->records() || x_ledger.stopped()) return;
-  while (mask != 0) {
-    const std::uint64_t stretch = offsets[std::countr_zero(mask)] >> Ledger::kLockShift;
-    const Ledger::Lock lock(x_ledger, shadow.owner(), stretch << Ledger::kLockShift);
-    for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-      const int lane = std::countr_zero(left);
-      if (offsets[lane] >> Ledger::kLockShift != stretch) continue;
-      touch(access, shadow, lane, offsets[lane]);
-      mask &= ~(1u << lane);
-    }
-  }
-}
-
-void BlockCheck::stretch(const Access& access, Shadow& shadow, int lane, std::uint64_t offset,
-                         std::uint64_t bytes) {
+  if (shadow.sectors() == nullptr || !x_grid->records() || x_ledger.stopped()) return;
   constexpr std::uint64_t kStretch = std::uint64_t{1} << Ledger::kLockShift;
-  if (!access.reads() && shadow.tracks_initialisation()) shadow.mark_written(offset, bytes);
-  if (shadow.cells() == nullptr || !x_grid->records() || x_ledger.stopped()) return;
-  Access part = access;
-  while (bytes != 0) {
-    const std::uint64_t here = std::min(bytes, kStretch - offset % kStretch);
-    const Ledger::Lock lock(x_ledger, shadow.owner(), offset);
-    part.bytes = static_cast<std::uint32_t>(here);
-    touch(part, shadow, lane, offset);
-    offset += here;
-    bytes -= here;
+  for (Run part = run; part.offset < run.offset + run.bytes; part.offset += part.bytes) {
+    part.bytes = std::min(run.offset + run.bytes - part.offset, kStretch - part.offset % kStretch);
+    part.lane = run.lane + static_cast<std::uint32_t>((part.offset - run.offset) >> run.shift);
+    const Ledger::Lock lock(x_ledger, shadow.owner(), part.offset);
+    touch_locked(access, shadow, part);
   }
 }
 
-void BlockCheck::touch(const Access& access, Shadow& shadow, int lane, std::uint64_t offset) {
-  const Thread me = thread_of(x_block, access.warp, static_cast<std::uint32_t>(lane));
-  const Thread its = access.agent != 0 ? thread_of(x_block, access.agent, access.agent_lane) : me;
-  const Stamp stamp = stamp_of(access, its, x_now);
-  const PlaceId place = x_grid->place(access.place);
-  const View& mine = *view(access.warp, lane);
-  bool missing = false;
-  if (access.aliased ? !access.reads() : !x_aliased.empty()) check_alias(access, shadow, me, offset);
-  for_granules(offset, access.bytes, [&](std::uint64_t at, std::uint32_t bytes) {
-    Cell& cell = shadow.cells()[at / kGranule];
-    missing |= access.kind == Access::Kind::read && cell.write == 0;
-    touch_cell(shadow, cell, me, stamp.with_bytes(bytes), place, mine, at);
+/// The lock of where `run` is is held.
+void BlockCheck::touch_locked(const Access& access, Shadow& shadow, const Run& run) {
+  if (access.aliased ? !access.reads() : !x_aliased.empty())
+    check_alias(access, shadow, thread_of(x_block, access.warp, run.lane), run.offset);
+  Touch touch{access, *view(access.warp, static_cast<int>(run.lane)), shadow.name(), false, run, 0, {}, {}};
+  const bool must_be_written = access.kind == Access::Kind::read && shadow.kind() == Shadow::Kind::output && !shadow.is_trusted();
+  for_sectors(touch, kNever, [&](std::uint64_t at) {
+    Sector& sector = shadow.sectors()[at / kSector];
+    if (must_be_written) check_written(touch, sector.write.bytes);
+    touch_sector(touch, sector);
   });
-  if (missing && shadow.kind() == Shadow::Kind::output && !shadow.is_trusted()) uninitialised(shadow.name(), offset, me, access.bytes, place);
+}
+
+void BlockCheck::check_written(const Touch& touch, Bytes written) {
+  const Run& run = touch.run;
+  const Bytes missing = touch.mine.bytes & ~written;
+  if (missing == 0 || (missing & ~whole_granules(written)) == 0) return;
+  const int byte = std::countr_zero(missing & ~whole_granules(written));
+  const std::uint64_t start = (touch.at + static_cast<std::uint64_t>(byte) - run.offset) >> run.shift << run.shift;
+  uninitialised(touch.memory, run.offset + start, touch.me.thread(byte), touch.access.bytes, touch.mine.place);
 }
 
 /// A thread that has changed memory by a multicast address looks at it by the memory's own. Only a fence of the proxy makes
 /// these two of one location, even for the thread itself.
-void BlockCheck::check_alias(const Access& access, Shadow& shadow, Thread me, std::uint64_t offset) {
+void BlockCheck::check_alias(const Access& access, const Shadow& shadow, Thread me, std::uint64_t offset) {
   constexpr std::size_t kMost = 1u << 16;
-  const Cell* const cell = shadow.cells() + offset / kGranule;
+  // Sectors have more bytes than memory has granules.
+  const std::uintptr_t granule = reinterpret_cast<std::uintptr_t>(shadow.sectors()) + offset / kGranule;
   const PlaceId place = x_grid->place(access.place);
   if (access.aliased) {
-    if (x_aliased.size() < kMost) x_aliased[cell] = {me, place};
+    if (x_aliased.size() < kMost) x_aliased[granule] = {me, place};
     return;
   }
-  const auto found = x_aliased.find(cell);
+  const auto found = x_aliased.find(granule);
   if (found == x_aliased.end() || found->second.thread != me) return;
   const PlaceId before = found->second.place;
   x_aliased.erase(found);
@@ -161,149 +196,195 @@ void BlockCheck::check_alias(const Access& access, Shadow& shadow, Thread me, st
   });
 }
 
-void BlockCheck::touch_cell(Shadow& shadow, Cell& cell, Thread me, Stamp stamp, PlaceId place, const View& view,
-                            std::uint64_t offset) {
-  const Stamp last{cell.write};
-  const bool unordered = !last.none() && (last.bytes() & stamp.bytes()) != 0 && !ordered(view, me, last);
-  const bool strong = unordered && morally_strong(last, stamp);
-  if (unordered && !strong) conflict(shadow.name(), offset, false, stamp, place, last, cell.write_place, view);
-  if (!stamp.writes()) return note_other(cell, me, stamp, place, view);
-  if (cell.other != 0) check_others(shadow, cell, me, stamp, place, view, offset);
-  if (strong) note_other(cell, me, last, cell.write_place, view);
-  const bool same = last.thread() == stamp.thread() && last.time() == stamp.time();
-  cell.write = same ? stamp.bits | last.bytes() : stamp.bits;
-  cell.write_place = place;
-  if (!stamp.is_strong()) checker().replace(cell.record, 0);
+void BlockCheck::touch_sector(const Touch& touch, Sector& sector) {
+  const Entry& mine = touch.mine;
+  const auto overtake = [&](const Entry& other) { note(x_ledger, sector.other, touch, other); };
+  if (!mine.stamp.writes()) {
+    meet_writes(x_ledger, sector.write, touch, overtake);
+    return note(x_ledger, sector.other, touch, mine);
+  }
+  if ((sector.other.bytes & mine.bytes) != 0)
+    // The reads, and the strong writes before the last one.
+    Entries(x_ledger, sector.other).change_each([&](Entry& other) {
+      const Bytes both = other.bytes & mine.bytes;
+      // What may happen at any time is not worth the search in the clocks.
+      if (both == 0 || morally_strong(x_ledger, other.stamp, mine.stamp)) return;
+      const Bytes found = unordered(touch, other, both);
+      if (found != 0) conflict(touch, other, found);
+      other.forget(both & ~found);
+    });
+  meet_writes(x_ledger, sector.write, touch, overtake);
+  if (!mine.stamp.is_strong() && sector.records != 0)
+    for (Bytes left = mine.bytes; left != 0; left &= left - 1)
+      checker().tell(sector, static_cast<std::uint64_t>(std::countr_zero(left)), 0);
 }
 
-/// A write meets the reads, and the strong writes before the last one.
-void BlockCheck::check_others(Shadow& shadow, Cell& cell, Thread me, Stamp stamp, PlaceId place, const View& view,
-                              std::uint64_t offset) {
-  const auto passed = [&](Stamp other, PlaceId other_place) {
-    // What may happen at any time is not worth the search in the clocks.
-    if ((other.bytes() & stamp.bytes()) == 0 || morally_strong(other, stamp)) return false;
-    if (ordered(view, me, other)) return true;
-    conflict(shadow.name(), offset, false, stamp, place, other, other_place, view);
-    return false;
-  };
-  if (!is_list(cell.other)) {
-    if (passed({cell.other}, cell.other_place)) cell.other = 0;
-    return;
-  }
-  List list{x_ledger.words(list_of(cell.other))};
-  for (std::size_t i = list.size(); i-- > 0;)
-    if (passed(list.stamp(i), list.place(i))) list.remove(i);
-  if (list.size() == 0) x_ledger.drop(list_of(std::exchange(cell.other, 0)));
-}
-
-/// Remembers `stamp` for later writes. What happens before it needs no remembering beside it, and of one warp's
-/// accesses the last is enough.
-void BlockCheck::note_other(Cell& cell, Thread me, Stamp stamp, PlaceId place, const View& view) {
-  const auto is_same_warp = [&](Stamp old) {
-    return (old.bytes() & ~stamp.bytes()) == 0 && old.writes() == stamp.writes() && old.thread() >> 5 == stamp.thread() >> 5;
-  };
-  const auto is_passed = [&](Stamp old) {
-    return (old.bytes() & ~stamp.bytes()) == 0 && !old.writes() && !stamp.writes() && ordered(view, me, old);
-  };
-  if (cell.other == 0 || (!is_list(cell.other) && (is_same_warp({cell.other}) || is_passed({cell.other})))) {
-    cell.other = stamp.bits;
-    cell.other_place = place;
-    return;
-  }
-  if (!is_list(cell.other)) {
-    std::vector<std::uint32_t> words(1 + 4 * kEntry);
-    const Ref ref = x_ledger.keep(words);
-    if (ref == 0) return;
-    List list{x_ledger.words(ref)};
-    list.set(0, {cell.other}, cell.other_place);
-    list.words[0] = 1;
-    cell.other = list_bits(ref);
-  }
-  List list{x_ledger.words(list_of(cell.other))};
-  // A warp that polls comes back to the entry that it has.
-  if (x_polled_list == list_of(cell.other) && x_polled_entry < list.size() && is_same_warp(list.stamp(x_polled_entry)))
-    return list.set(x_polled_entry, stamp, place);
-  for (std::size_t i = 0; i < list.size(); ++i)
-    if (is_same_warp(list.stamp(i))) {
-      x_polled_list = list_of(cell.other);
-      x_polled_entry = i;
-      return list.set(i, stamp, place);
+/// The last writes to the bytes, whose place a write takes. Strong ones that it is not ordered with are `overtake`n.
+template <class Lists, class Overtake>
+void BlockCheck::meet_writes(Lists& lists, Entry& head, const Touch& touch, Overtake overtake) {
+  const Entry& mine = touch.mine;
+  const bool writes = mine.stamp.writes();
+  bool is_noted = !writes;
+  const auto meet = [&](Entry& last) {
+    const Bytes both = last.bytes & mine.bytes;
+    const Bytes found = both == 0 ? 0 : unordered(touch, last, both);
+    const bool strong = found != 0 && morally_strong(x_ledger, last.stamp, mine.stamp);
+    if (found != 0 && !strong) conflict(touch, last, found);
+    if (!writes) return;
+    if (strong) {
+      Entry other = last;
+      other.forget(~found);
+      overtake(other);
     }
-  for (std::size_t i = list.size() == list.capacity() ? list.size() : 0; i-- > 0;)
-    if (is_passed(list.stamp(i))) list.remove(i);
-  if (list.size() == list.capacity()) {
-    // So many that the loss of one goes unnoticed.
-    if (list.capacity() >= kMostOthers) return list.set(stamp.thread() % list.capacity(), stamp, place);
-    std::vector<std::uint32_t> larger(1 + 2 * list.capacity() * kEntry);
-    std::copy(list.words.begin(), list.words.end(), larger.begin());
-    const Ref ref = x_ledger.keep(larger);
-    if (ref == 0) return;
-    x_ledger.drop(list_of(cell.other));
-    cell.other = list_bits(ref);
-    list.words = x_ledger.words(ref);
+    if (!is_noted && continues(last, mine)) {
+      go_on(last, mine);
+      is_noted = true;
+    } else {
+      last.forget(mine.bytes);
+    }
+  };
+  if (!writes && ((head.bytes & mine.bytes) == 0 || (!Entries<Lists>::is_list(head) && knows_warp(touch.view, head.stamp)))) return;
+  Entries writers(lists, head);
+  if (writes || !writers.is_list()) {
+    writers.change_each(meet);
+  } else {
+    for (std::size_t i = 0; i < writers.size(); ++i) {
+      Entry last = writers.get(i);
+      meet(last);
+    }
   }
-  const std::size_t end = list.size();
-  list.words[0] = static_cast<std::uint32_t>(end + 1);
-  list.set(end, stamp, place);
+  if (!is_noted) writers.add(mine);
+}
+
+/// Remembers `entry` for later writes. What happens before it needs no remembering beside it, and of one warp's accesses
+/// to a byte the last is enough.
+template <class Lists>
+void BlockCheck::note(Lists& lists, Entry& head, const Touch& touch, const Entry& entry) {
+  const auto forget_passed = [&](Entry& old) {
+    const Bytes both = old.bytes & entry.bytes;
+    if (both != 0 && !old.stamp.writes() && !entry.stamp.writes())
+      old.forget(both & ~unordered(touch, old, both));
+  };
+  Entries others(lists, head);
+  if (!others.is_list()) {
+    if (!by_same_warp(head.stamp, entry.stamp))
+      forget_passed(head);
+    else if (continues(head, entry))
+      return go_on(head, entry);
+    else
+      head.forget(entry.bytes);
+    others.add(entry);
+    return;
+  }
+  // A warp that polls comes back to the entry that it has.
+  if (x_polled_list == others.list() && x_polled_entry < others.size()) {
+    const Entry known = others.get(x_polled_entry);
+    if (known.bytes == entry.bytes && by_same_warp(known.stamp, entry.stamp)) return others.set(x_polled_entry, entry);
+  }
+  bool is_noted = false;
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    Entry old = others.get(i);
+    if (!by_same_warp(old.stamp, entry.stamp)) continue;
+    const bool goes_on = !old.none() && continues(old, entry);
+    if (goes_on)
+      go_on(old, entry);
+    else
+      old.forget(entry.bytes);
+    const bool holds = !is_noted && (goes_on || old.none());
+    others.set(i, holds && !goes_on ? entry : old);
+    if (!holds) continue;
+    is_noted = true;
+    x_polled_list = others.list();
+    x_polled_entry = i;
+  }
+  if (is_noted) {
+    head.bytes |= entry.bytes;
+    return;
+  }
+  if (others.is_full()) others.change_each(forget_passed);
+  // So many that the loss of one goes unnoticed.
+  if (others.size() >= kMostOthers) return others.set(entry.stamp.thread() % others.size(), entry);
+  others.add(entry);
 }
 
 void BlockCheck::shared(const Access& access, BlockCheck& owner, std::uint32_t mask, const std::uint64_t* offsets) {
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
-    touch_shared(access, owner, lane, offsets[lane]);
+  for_runs(access, lanes_differ(access), mask, offsets, [&](const Run& run) { shared(access, owner, run); });
+}
+
+void BlockCheck::shared(const Access& access, BlockCheck& owner, const Run& run) {
+  if (lanes_differ(access) && run.shift != Run::kOneLane) return lane_by_lane(run, [&](const Run& lane) { shared(access, owner, lane); });
+  Touch touch{access, *view(access.warp, static_cast<int>(run.lane)), kSharedMemory, true, run, 0, {}, {}};
+  SharedShadow& shadow = owner.x_shared;
+  // No writer ever has to be compared with a read that all know of, unless it is a copy or another block.
+  const std::uint32_t known_to_all = x_grid->in_clusters() || shadow.readers() >> kWarps != 0 ? 0 : x_known_to_all;
+  const auto look = [&](std::uint64_t at) { touch_shared(touch, owner, at / kSector, known_to_all); };
+  if (!access.reads() || &owner != this || access.agent != 0) return for_sectors(touch, kNever, look);
+  // A warp reads a tile that all have written together.
+  Entry* const reads = shadow.reads(access.warp);
+  const auto look_quickly = [&](std::uint64_t at, const Entry& mine) {
+    const std::uint64_t sector = at / kSector;
+    SharedShadow::Last& last = shadow.last(sector);
+    const Entry& write = last.write;
+    Entry& read = reads[sector];
+    if ((mine.bytes & ~write.bytes) != 0 || !knows_warp(touch.view, write.stamp)) return false;
+    if (read.stamp.time() < known_to_all)
+      read = mine;
+    else if (continues(read, mine))
+      go_on(read, mine);
+    else
+      return false;
+    last.read = x_now;
+    return true;
+  };
+  for_sectors(touch, look_quickly, look);
+}
+
+void BlockCheck::touch_shared(const Touch& touch, BlockCheck& owner, std::uint64_t sector, std::uint32_t known_to_all) {
+  SharedShadow& shadow = owner.x_shared;
+  const Access& access = touch.access;
+  SharedShadow::Last& last = shadow.last(sector);
+  Entry& write = last.write;
+  const auto nothing = [](const Entry&) {};
+  if (access.kind == Access::Kind::read) check_written(touch, write.bytes);
+  if (access.reads()) {
+    meet_writes(shadow.lists(), write, touch, nothing);
+    if (&owner != this) return note(shadow.lists(), shadow.new_foreign(sector), touch, touch.mine);
+    last.read = x_now;
+    return note(shadow.lists(), shadow.reads(access.agent != 0 ? access.agent : access.warp)[sector], touch, touch.mine);
+  }
+  if (last.read >= known_to_all) meet_reads(touch, owner, sector);
+  if (Entry* const foreign = shadow.foreign(sector)) meet_reads(touch, shadow, *foreign);
+  meet_writes(shadow.lists(), write, touch, nothing);
+  if (access.is_strong() || owner.x_shared_records.empty()) return;
+  for (Bytes left = touch.mine.bytes; left != 0; left &= left - 1)
+    owner.x_shared_records.erase(touch.at + static_cast<std::uint64_t>(std::countr_zero(left)));
+}
+
+/// A write to shared memory meets the reads by the block that it belongs to.
+void BlockCheck::meet_reads(const Touch& touch, BlockCheck& owner, std::uint64_t sector) {
+  SharedShadow& shadow = owner.x_shared;
+  for (std::uint64_t left = shadow.readers(); left != 0; left &= left - 1) {
+    const auto reader = static_cast<std::uint32_t>(std::countr_zero(left));
+    Entry& read = shadow.reads(reader)[sector];
+    if ((read.bytes & touch.mine.bytes) == 0 || (&owner == this && read.stamp.time() <= touch.view.known[reader])) continue;
+    meet_reads(touch, shadow, read);
   }
 }
 
-void BlockCheck::shared_stretch(const Access& access, BlockCheck& owner, int lane, std::uint64_t offset,
-                                std::uint64_t bytes) {
-  Access whole = access;
-  whole.bytes = static_cast<std::uint32_t>(bytes);
-  touch_shared(whole, owner, lane, offset);
+void BlockCheck::meet_reads(const Touch& touch, SharedShadow& shadow, Entry& reads) {
+  Entries(shadow.lists(), reads).change_each([&](Entry& read) {
+    const Bytes both = read.bytes & touch.mine.bytes;
+    if (both == 0) return;
+    const Bytes found = unordered(touch, read, both);
+    if (found != 0 && !touch.access.is_strong()) conflict(touch, read, found);
+    read.forget(both);
+  });
 }
 
-void BlockCheck::touch_shared(const Access& access, BlockCheck& owner, int lane, std::uint64_t offset) {
-  static const std::string kName = "shared memory";
-  const Thread me = thread_of(x_block, access.warp, static_cast<std::uint32_t>(lane));
-  const std::uint32_t agent = access.agent != 0 ? access.agent : access.warp;
-  const std::uint32_t agent_lane = access.agent != 0 ? access.agent_lane : static_cast<std::uint32_t>(lane);
-  const Stamp stamp = stamp_of(access, thread_of(x_block, agent, agent_lane), x_now);
-  const PlaceId place = x_grid->place(access.place);
-  const View& mine = *view(access.warp, lane);
-  SharedShadow& shadow = owner.x_shared;
-  bool missing = false;
-  const auto check_read = [&](std::uint64_t at, Stamp now, Stamp read, PlaceId read_place) {
-    if (!ordered(mine, me, read) && !access.is_strong())
-      conflict(kName, at, true, now, place, read, read_place, mine);
-  };
-  for_granules(offset, access.bytes, [&](std::uint64_t at, std::uint32_t bytes) {
-    const std::uint64_t granule = at / kGranule;
-    SharedShadow::Write& last = shadow.write(granule);
-    const Stamp now = stamp.with_bytes(bytes);
-    if (last.stamp.none())
-      missing |= access.kind == Access::Kind::read;
-    else if ((last.stamp.bytes() & bytes) != 0 && !ordered(mine, me, last.stamp) && !morally_strong(last.stamp, now))
-      conflict(kName, at, true, now, place, last.stamp, last.place, mine);
-    if (access.reads()) {
-      if (&owner == this)
-        shadow.reads(agent)[granule] = SharedShadow::Read::of(x_now, agent_lane, place);
-      else
-        shadow.note_foreign(granule, now, place);
-      return;
-    }
-    for (std::uint64_t left = shadow.readers(); left != 0; left &= left - 1) {
-      const auto reader = static_cast<std::uint32_t>(std::countr_zero(left));
-      SharedShadow::Read& read = shadow.reads(reader)[granule];
-      if (read.none() || (&owner == this && read.time() <= mine.known[reader])) continue;
-      check_read(at, now, Stamp::of(thread_of(owner.x_block, reader, read.lane()), read.time()).with_bytes(3), read.place());
-      read = {};
-    }
-    if (const auto* foreign = shadow.foreign(granule))
-      for (const SharedShadow::Write& each : *foreign) check_read(at, now, each.stamp, each.place);
-    const bool same = last.stamp.thread() == now.thread() && last.stamp.time() == x_now;
-    last = {same ? Stamp{now.bits | last.stamp.bytes()} : now, place};
-    if (!access.is_strong() && !owner.x_shared_records.empty()) owner.x_shared_records.erase(at);
-  });
-  if (missing) uninitialised(kName, offset, me, access.bytes, place);
+void BlockCheck::conflict(const Touch& touch, const Entry& other, Bytes bytes) {
+  const int byte = std::countr_zero(bytes);
+  conflict(touch.memory, touch.at + static_cast<std::uint64_t>(byte), touch.is_shared, touch.mine.at(byte), touch.mine.place,
+           other.at(byte), other.place, touch.view);
 }
 
 void BlockCheck::conflict(const std::string& memory, std::uint64_t offset, bool shared, Stamp mine, PlaceId place,
@@ -369,6 +450,25 @@ std::string BlockCheck::cause(Stamp mine, Stamp other, bool shared, const View& 
                : "the asynchronous copy was not waited for";
   if (block == x_block) return shared ? "a barrier is missing between them" : "missing barrier";
   return "no barrier, flag or kernel boundary stands between them";
+}
+
+void BlockCheck::check_input(const Access& access, const Shadow& shadow, const Run& run) {
+  if (access.reads() && x_grid->knows_start()) return;
+  const PlaceId place = x_grid->place(access.place);
+  const Fault::Kind kind = access.reads() ? Fault::Kind::race : Fault::Kind::input_written;
+  checker().report(kind, place, 0, [&] {
+    const Stamp mine = stamp_of(access, thread_of(x_block, access.warp, run.lane), x_now);
+    Fault fault = fault_at(x_ledger, kind, place, mine);
+    fault.address = run.offset;
+    fault.text =
+        access.reads()
+            ? fmt::format("race with the start of the run: {} may come before {} is there, since nothing orders its stream "
+                          "behind ctx.stream(); let it wait for an event that ctx.stream() records first",
+                          describe(x_ledger, mine, place), shadow.name())
+            : fmt::format("{} at byte {} of {}, but inputs are not the candidate's to change", describe(x_ledger, mine, place),
+                          run.offset, shadow.name());
+    return fault;
+  });
 }
 
 void BlockCheck::uninitialised(const std::string& memory, std::uint64_t offset, Thread thread, std::uint32_t bytes,

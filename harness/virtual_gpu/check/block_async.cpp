@@ -31,27 +31,43 @@ void BlockCheck::check_proxy(const Access& access, BlockCheck& owner, int lane, 
                              std::uint64_t bytes) {
   if (&owner != this) return;
   const Thread me = thread_of(x_block, access.warp, static_cast<std::uint32_t>(lane));
-  const Stamp mine = Stamp::of(me, x_now);
-  const View& known = *view(access.warp, lane);
-  for (std::uint64_t at = offset / kGranule; at * kGranule < offset + bytes && at < x_shared.granules(); ++at) {
-    const SharedShadow::Write& last = x_shared.write(at);
-    const Thread writer = last.stamp.thread();
-    if (last.stamp.none() || block_of(writer) != x_block) continue;
-    const bool is_fenced = agent_of(writer) >= kWarps || last.stamp.time() <= x_proxied.known[agent_of(writer)] ||
-                           last.stamp.time() <= time_of(x_proxied.threads, writer & 0x7ff);
-    if (is_fenced && ordered(known, me, last.stamp)) continue;
-    const PlaceId place = x_grid->place(access.place);
-    if (is_fenced)
-      return conflict("shared memory", at * kGranule, true, mine, place, last.stamp, last.place, known);
-    checker().report(Fault::Kind::race, place, last.place, [&] {
-      Fault fault = fault_at(x_ledger, Fault::Kind::race, place, mine);
-      fault.text = fmt::format(
-          "race between proxies at byte {} of shared memory: a generic write is read by the async proxy without "
-          "fence.proxy.async between: {} and {}",
-          at * kGranule, describe(x_ledger, last.stamp, last.place), describe(x_ledger, mine, place));
-      return fault;
-    });
-    return;
+  const Entry mine{Stamp::of(me, x_now), x_grid->place(access.place), ~Bytes{0}};
+  const Run run{.offset = offset, .bytes = bytes, .lane = static_cast<std::uint32_t>(lane)};
+  const Touch touch{access, *view(access.warp, lane), kSharedMemory, true, run, 0, mine, mine};
+  const auto check = [&](const Entry& last, std::uint64_t at, Bytes both) {
+    if (block_of(last.stamp.thread()) != x_block) return true;
+    const std::uint32_t agent = agent_of(last.stamp.thread());
+    const bool all_fenced = agent >= kWarps || last.stamp.time() <= x_proxied.known[agent];
+    if (all_fenced && knows_warp(touch.view, last.stamp)) return true;
+    const Bytes found = unordered(touch, last, both);
+    for (Bytes left = both; left != 0; left &= left - 1) {
+      const int byte = std::countr_zero(left);
+      const std::uint64_t place = at + static_cast<std::uint64_t>(byte);
+      const bool fenced = all_fenced || last.stamp.time() <= time_of(x_proxied.threads, last.thread(byte) & 0x7ff);
+      if (fenced && (found >> byte & 1) == 0) continue;
+      if (fenced)
+        conflict(kSharedMemory, place, true, mine.stamp, mine.place, last.at(byte), last.place, touch.view);
+      else
+        checker().report(Fault::Kind::race, mine.place, last.place, [&] {
+          Fault fault = fault_at(x_ledger, Fault::Kind::race, mine.place, mine.stamp);
+          fault.text = fmt::format(
+              "race between proxies at byte {} of shared memory: a generic write is read by the async proxy without "
+              "fence.proxy.async between: {} and {}",
+              place, describe(x_ledger, last.at(byte), last.place), describe(x_ledger, mine.stamp, mine.place));
+          return fault;
+        });
+      return false;
+    }
+    return true;
+  };
+  bool goes_on = true;
+  for (std::uint64_t at = offset, end = std::min(offset + bytes, x_shared.sectors() * kSector); at < end && goes_on;) {
+    const std::uint64_t from = at % kSector, count = std::min(kSector - from, end - at);
+    const Bytes here = (~Bytes{0} >> (kSector - count)) << from;
+    const Entries last(x_shared.lists(), x_shared.last(at / kSector).write);
+    for (std::size_t i = 0; i < last.size() && goes_on; ++i)
+      if (const Entry entry = last.get(i); (entry.bytes & here) != 0) goes_on = check(entry, at - from, entry.bytes & here);
+    at += count;
   }
 }
 

@@ -32,16 +32,12 @@ void BlockCheck::tick() {
   if (++x_now >= kLastTime) x_ledger.stop("more synchronisation in one block than race checking can count");
 }
 
-const ViewPtr& BlockCheck::view(std::uint32_t warp, int lane) const {
-  const Warp& its = x_warps[warp];
-  return its.lanes ? (*its.lanes)[static_cast<std::size_t>(lane)] : its.common;
-}
-
 bool BlockCheck::is_whole(std::uint32_t warp, std::uint32_t lanes) const {
   return (x_warps[warp].live & ~lanes) == 0;
 }
 
 void BlockCheck::join_views(View& into, std::uint32_t warp, std::uint32_t lanes) const {
+  if (!x_warps[warp].lanes) return lanes != 0 ? into.join(*x_warps[warp].common) : void();
   const View* last = nullptr;  // neighbours mostly share one
   for (; lanes != 0; lanes &= lanes - 1) {
     const View* const each = view(warp, std::countr_zero(lanes)).get();
@@ -136,11 +132,18 @@ void BlockCheck::leave(std::uint32_t barrier, std::uint32_t warp, std::uint32_t 
     std::erase_if(its.joined->threads,
                   [&](const Known& each) { return each.time <= its.joined->known[each.key >> 5]; });
     its.shared = std::make_shared<View>(*its.joined);
+    its.completed = x_now;
   }
+  its.left += static_cast<std::uint32_t>(std::popcount(lanes));
   set_view(warp, lanes, its.shared);
 }
 
-void BlockCheck::reset(std::uint32_t barrier) { x_barriers[barrier] = {}; }
+void BlockCheck::reset(std::uint32_t barrier) {
+  std::uint32_t live = 0;
+  for (const Warp& warp : x_warps) live += static_cast<std::uint32_t>(std::popcount(warp.live));
+  if (x_barriers[barrier].left >= live) x_known_to_all = x_barriers[barrier].completed;
+  x_barriers[barrier] = {};
+}
 
 void BlockCheck::exit(std::uint32_t warp, std::uint32_t lanes) {
   join_views(x_exited, warp, lanes);
@@ -172,14 +175,14 @@ void BlockCheck::miss(const Missed& missed) {
 
 void BlockCheck::take(View& view, const Record& record, Scope scope, Missed::Why narrow, PlaceId place) {
   const std::uint32_t writer = block_of(record.writer);
-  if (!includes(scope, x_block, writer))
+  if (!x_ledger.includes(scope, x_block, writer))
     return miss({.why = narrow, .block = writer, .scope = scope, .write = record.place, .read = place});
-  if (!includes(record.scope, writer, x_block))
+  if (!x_ledger.includes(record.scope, writer, x_block))
     return miss({Missed::Why::release_scope, writer, record.scope, record.place, place});
   if (record.releases.empty())
     miss({.why = Missed::Why::no_release, .block = writer, .scope = record.scope, .write = record.place, .read = place});
   for (const Record::Release& each : record.releases) {
-    if (includes(each.scope, block_of(each.releaser), x_block))
+    if (x_ledger.includes(each.scope, block_of(each.releaser), x_block))
       view.join(each.clock, each.releaser, each.time, x_block);
     else
       miss({Missed::Why::release_scope, block_of(each.releaser), each.scope, record.place, place});
@@ -195,7 +198,7 @@ void BlockCheck::acquire(const Access& access, const RecordPtr& record, int lane
     View next = mine;
     take(next, *record, access.scope, Missed::Why::acquire_scope, place);
     set_view(access.warp, 1u << lane, std::make_shared<View>(std::move(next)));
-  } else if (!mine.observes(record) && includes(access.scope, x_block, block_of(record->writer))) {
+  } else if (!mine.observes(record) && x_ledger.includes(access.scope, x_block, block_of(record->writer))) {
     constexpr std::size_t kMostObserved = 64;
     auto next = std::make_shared<View>(mine);
     if (next->observed.size() == kMostObserved) next->observed.erase(next->observed.begin());
@@ -212,8 +215,8 @@ std::optional<Record> BlockCheck::release(const Access& access, const RecordPtr&
   if (access.kind == Access::Kind::update && !tells) return std::nullopt;
   Record record;
   const Thread me = thread_of(x_block, access.warp, static_cast<std::uint32_t>(lane));
-  if (before && access.kind == Access::Kind::update && includes(before->scope, block_of(before->writer), x_block) &&
-      includes(access.scope, x_block, block_of(before->writer)))
+  if (before && access.kind == Access::Kind::update && x_ledger.includes(before->scope, block_of(before->writer), x_block) &&
+      x_ledger.includes(access.scope, x_block, block_of(before->writer)))
     record.releases = before->releases;
   record.writer = me;
   record.scope = access.scope;
@@ -247,25 +250,26 @@ void BlockCheck::Strong::finish(Announcement* later) {
   if (x_check.x_ledger.stopped()) return;
   const PlaceId place = x_check.x_grid->place(x_access.place);
   RecordPtr before;
-  const bool recorded = x_shadow != nullptr && x_shadow->cells() != nullptr && x_check.x_grid->records();
-  Cell* const cell = recorded ? x_shadow->cells() + x_offset / kGranule : nullptr;
-  if (cell != nullptr && cell->record != 0) before = x_check.checker().record(cell->record);
+  const Run run{.offset = x_offset, .bytes = x_access.bytes, .lane = static_cast<std::uint32_t>(x_lane)};
+  Checker& checker = x_check.checker();
+  const bool recorded = x_shadow != nullptr && x_shadow->sectors() != nullptr && x_check.x_grid->records();
+  Sector* const sector = recorded ? x_shadow->sectors() + x_offset / kSector : nullptr;
+  if (sector != nullptr) before = checker.told(*sector, x_offset);
   if (x_shadow == nullptr)
     if (const auto found = x_owner.x_shared_records.find(x_offset); found != x_owner.x_shared_records.end())
       before = found->second;
   if (before && x_access.kind != Access::Kind::write) x_check.acquire(x_access, before, x_lane, place);
-  if (cell != nullptr) x_check.touch(x_access, *x_shadow, x_lane, x_offset);
-  if (x_shadow == nullptr) x_check.touch_shared(x_access, x_owner, x_lane, x_offset);
+  if (sector != nullptr) x_check.touch_locked(x_access, *x_shadow, run);
+  if (x_shadow == nullptr) x_check.shared(x_access, x_owner, run);
   if (x_access.reads()) return;
   const std::optional<Record> record = x_check.release(x_access, before, x_lane, place);
   if (!record) return;
-  if (cell != nullptr) {
-    Checker& checker = x_check.checker();
+  if (sector != nullptr) {
     const Ref kept = checker.keep(*record);
     if (later != nullptr)
       *later = {checker, *x_shadow, x_offset, kept};
     else
-      checker.replace(cell->record, kept);
+      checker.tell(*sector, x_offset, kept);
   }
   if (x_shadow == nullptr) x_owner.x_shared_records[x_offset] = std::make_shared<Record>(*record);
   if (releases(x_access.order)) x_check.tick();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -43,26 +44,35 @@ struct Access {
   bool is_strong() const { return order != Order::weak; }
 };
 
+/// Bytes next to each other that one instruction accesses: lanes from `lane` on have 2^shift of them each, or one lane has
+/// all, or reads all as others do.
+struct Run {
+  static constexpr std::uint32_t kOneLane = 63;
+  std::uint64_t offset = 0, bytes = 0;
+  std::uint32_t lane = 0, shift = kOneLane;
+  bool shared = false;  ///< by several lanes
+};
+
 /// What readers of a strong write learn about order, on its way to them with the value.
 class Announcement {
  public:
   Announcement() = default;  ///< nothing
   Announcement(Checker& checker, const Shadow& shadow, std::uint64_t offset, Ref record)
-      : x_checker(&checker), x_owner(shadow.owner()), x_offset(offset), x_cell(shadow.cells() + offset / kGranule), x_record(record) {}
+      : x_checker(&checker), x_owner(shadow.owner()), x_offset(offset), x_sector(shadow.sectors() + offset / kSector), x_record(record) {}
   /// The value becomes visible by `write()`.
   template <class Write>
   void with(Write write) const {
     if (x_checker == nullptr) return write();
     const Ledger::Lock lock(x_checker->ledger(), x_owner, x_offset);
     write();
-    x_checker->replace(x_cell->record, x_record);
+    x_checker->tell(*x_sector, x_offset, x_record);
   }
 
  private:
   Checker* x_checker = nullptr;
   int x_owner = 0;
   std::uint64_t x_offset = 0;
-  Cell* x_cell = nullptr;
+  Sector* x_sector = nullptr;
   Ref x_record = 0;
 };
 
@@ -74,11 +84,10 @@ class BlockCheck {
 
   /// Lanes of `mask` access `shadow` at their offsets.
   void global(const Access& access, Shadow& shadow, std::uint32_t mask, const std::uint64_t* offsets);
+  void global(const Access& access, Shadow& shadow, const Run& run);
   /// The same for shared memory, of this block or of another one in its cluster.
   void shared(const Access& access, BlockCheck& owner, std::uint32_t mask, const std::uint64_t* offsets);
-  /// One thread accesses a long stretch.
-  void shared_stretch(const Access& access, BlockCheck& owner, int lane, std::uint64_t offset, std::uint64_t bytes);
-  void stretch(const Access& access, Shadow& shadow, int lane, std::uint64_t offset, std::uint64_t bytes);
+  void shared(const Access& access, BlockCheck& owner, const Run& run);
 
   /// Brackets a strong access by one lane, so that its value and what it says about order belong together.
   class Strong {
@@ -158,6 +167,7 @@ class BlockCheck {
   struct Barrier {
     std::optional<View> joined;
     ViewPtr shared;  ///< `joined`, once the barrier is complete
+    std::uint32_t completed = 0, left = 0;  ///< when that was, and the threads that have left it since
   };
   /// Why an edge that someone may have meant does not exist.
   struct Missed {
@@ -170,7 +180,10 @@ class BlockCheck {
   };
 
   void tick();
-  const ViewPtr& view(std::uint32_t warp, int lane) const;
+  const ViewPtr& view(std::uint32_t warp, int lane) const {
+    const Warp& its = x_warps[warp];
+    return its.lanes ? (*its.lanes)[static_cast<std::size_t>(lane)] : its.common;
+  }
   /// Joins what `lanes` know.
   void join_views(View& into, std::uint32_t warp, std::uint32_t lanes) const;
   void set_view(std::uint32_t warp, std::uint32_t lanes, ViewPtr view);
@@ -183,13 +196,44 @@ class BlockCheck {
   ClockPtr clock_of(const View& view) const;
   ClockPtr clock_of_view(std::uint32_t warp, int lane);
 
-  bool ordered(const View& view, Thread me, Stamp stamp);
-  void touch(const Access& access, Shadow& shadow, int lane, std::uint64_t offset);
-  void check_alias(const Access& access, Shadow& shadow, Thread me, std::uint64_t offset);
-  void touch_cell(Shadow& shadow, Cell& cell, Thread me, Stamp stamp, PlaceId place, const View& view, std::uint64_t offset);
-  void check_others(Shadow& shadow, Cell& cell, Thread me, Stamp stamp, PlaceId place, const View& view, std::uint64_t offset);
-  void note_other(Cell& cell, Thread me, Stamp stamp, PlaceId place, const View& view);
-  void touch_shared(const Access& access, BlockCheck& owner, int lane, std::uint64_t offset);
+  /// An access to some bytes of one sector, as it is checked.
+  struct Touch {
+    const Access& access;
+    const View& view;
+    const std::string& memory;
+    bool is_shared;
+    const Run& run;
+    std::uint64_t at = 0;  ///< the sector
+    Entry mine, me;        ///< what is noted; the threads that do it, which issue it if it is a copy
+  };
+  /// Whether `view` knows all that the warp of `stamp` did then.
+  bool knows_warp(const View& view, Stamp stamp) {
+    if (block_of(stamp.thread()) == x_block) return stamp.time() <= view.known[agent_of(stamp.thread())];
+    if (stamp.moment() == x_known_moment && &view == x_known_by) return true;
+    if (!view.outside->knows_warp(stamp)) return false;
+    x_known_moment = stamp.moment();
+    x_known_by = &view;
+    return true;
+  }
+  Bytes unordered(const Touch& touch, const Entry& other, Bytes bytes);
+  /// Lanes that do the same may have different pasts.
+  bool lanes_differ(const Access& access) const {
+    return x_warps[access.warp].lanes != nullptr || access.aliased || !x_aliased.empty();
+  }
+  template <class Quick, class Each>
+  void for_sectors(Touch& touch, Quick quick, Each each);
+  void touch_shared(const Touch& touch, BlockCheck& owner, std::uint64_t sector, std::uint32_t known_to_all);
+  void touch_locked(const Access& access, Shadow& shadow, const Run& run);
+  void touch_sector(const Touch& touch, Sector& sector);
+  void check_alias(const Access& access, const Shadow& shadow, Thread me, std::uint64_t offset);
+  void check_written(const Touch& touch, Bytes written);
+  template <class Lists, class Overtake>
+  void meet_writes(Lists& lists, Entry& head, const Touch& touch, Overtake overtake);
+  void meet_reads(const Touch& touch, BlockCheck& owner, std::uint64_t sector);
+  void meet_reads(const Touch& touch, SharedShadow& shadow, Entry& reads);
+  template <class Lists>
+  void note(Lists& lists, Entry& head, const Touch& touch, const Entry& entry);
+  void conflict(const Touch& touch, const Entry& other, Bytes bytes);
 
   void acquire(const Access& access, const RecordPtr& record, int lane, PlaceId place);
   /// What a strong write says to later readers of its word; nothing when it leaves that as it is.
@@ -201,11 +245,14 @@ class BlockCheck {
   void conflict(const std::string& memory, std::uint64_t offset, bool shared, Stamp mine, PlaceId place, Stamp other,
                 PlaceId other_place, const View& view);
   std::string cause(Stamp mine, Stamp other, bool shared, const View& view) const;
+  void check_input(const Access& access, const Shadow& shadow, const Run& run);
   void uninitialised(const std::string& memory, std::uint64_t offset, Thread thread, std::uint32_t bytes, PlaceId place);
 
   std::shared_ptr<Grid> x_grid;
   Ledger& x_ledger;
   std::uint32_t x_block, x_now = 1;
+  /// What warps did before is known to all threads of the block: since then all have left one barrier.
+  std::uint32_t x_known_to_all = 0;
   std::vector<Warp> x_warps;
   std::vector<Barrier> x_barriers;
   struct Mbarrier {
@@ -224,12 +271,12 @@ class BlockCheck {
     Thread thread = 0;
     PlaceId place = 0;
   };
-  std::unordered_map<const Cell*, Aliased> x_aliased;
+  std::unordered_map<std::uintptr_t, Aliased> x_aliased;
   ViewPtr x_clock_view;  ///< whose clock `x_clock` is
   ClockPtr x_clock;
   Ref x_polled_list = 0;
   std::size_t x_polled_entry = 0;
-  std::uint64_t x_known_moment = 0;  ///< of another agent, which the view below knows entirely
+  std::uint64_t x_known_moment = 0;  ///< of another block, which the view below knows entirely
   const View* x_known_by = nullptr;
 };
 

@@ -37,13 +37,17 @@ class BlockCheckTest : public testing::Test {
   }
 
   std::shared_ptr<Grid> grid(int rank, std::uint32_t blocks, const ClockPtr& start = empty_clock()) {
+    return grid(rank, {blocks, 1, 1}, {1, 1, 1}, start);
+  }
+  std::shared_ptr<Grid> grid(int rank, Dim3 blocks, Dim3 cluster, const ClockPtr& start = empty_clock()) {
     auto kernel = std::make_shared<Kernel>();
     kernel->display_name = "k";
     for (std::uint32_t line = 0; line < 64; ++line) kernel->places.push_back({"op", 0, line, 0});
     kernel->files = {"a.cu"};
     Launch launch;
     launch.kernel = kernel;
-    launch.grid = {blocks, 1, 1};
+    launch.grid = blocks;
+    launch.cluster = cluster;
     launch.block = {64, 1, 1};
     return x_checkers[static_cast<std::size_t>(rank)]->begin(launch, start);
   }
@@ -130,6 +134,43 @@ TEST_F(BlockCheckTest, GpuScopeDoesNotReachAnotherRank) {
   flag(*b, Kind::read, Order::acquire, Scope::gpu, 4);
   read(*b);
   EXPECT_NE(found().find("scope too narrow: a gpu-scope access meets one of another GPU"), std::string::npos) << found();
+}
+
+// Clusters of 2 x 2 in a grid of 4 x 2: blocks 0, 1, 4 and 5 are the first one.
+TEST_F(BlockCheckTest, ClusterScopeReachesTheClusterAndNoFurther) {
+  for (const std::uint64_t reader : {1, 5, 2}) {
+    x_faults.clear();
+    x_data.clear();
+    x_flag.clear();
+    const auto all = grid(1, {4, 2, 1}, {2, 2, 1});
+    const auto a = block(all, 0), b = block(all, reader);
+    write(*a);
+    flag(*a, Kind::write, Order::release, Scope::cluster, 3);
+    flag(*b, Kind::read, Order::acquire, Scope::cluster, 4);
+    read(*b);
+    if (reader != 2)
+      EXPECT_EQ(found(), "") << reader;
+    else
+      EXPECT_NE(found().find("scope too narrow: a cluster-scope access meets one of another block"), std::string::npos) << found();
+  }
+}
+
+TEST_F(BlockCheckTest, InputsAreNotToBeWrittenNorReadBeforeTheyAreThere) {
+  Shadow input(Shadow::Kind::input, "A of rank 1", kData, 1, nullptr);
+  const ClockPtr there = x_checkers[1]->open();
+  const auto behind = block(grid(1, 1, there)), beside = block(grid(1, 1));
+  access(*behind, input, Kind::read, 0, 0, 4, 1);
+  EXPECT_EQ(found(), "");
+  access(*beside, input, Kind::read, 0, 0, 4, 2);
+  ASSERT_EQ(x_faults.size(), 1u);
+  EXPECT_EQ(x_faults[0].kind, Fault::Kind::race);
+  EXPECT_NE(found().find("race with the start of the run: a read (op) by rank 1, kernel k (a.cu:2)"), std::string::npos) << found();
+  access(*behind, input, Kind::write, 0, 3, 12, 3);
+  ASSERT_EQ(x_faults.size(), 2u);
+  EXPECT_EQ(x_faults[1].kind, Fault::Kind::input_written);
+  EXPECT_NE(found().find("a write (op) by rank 1, kernel k (a.cu:3), block (0,0,0), thread (3,0,0) at byte 12 of A of rank 1"),
+            std::string::npos)
+      << found();
 }
 
 // Both store to the flag; what the first stored comes last.
@@ -449,7 +490,7 @@ TEST_F(BlockCheckTest, AProductReadsWhatIsStoredFencedAndOrdered) {
 TEST_F(BlockCheckTest, AProductReadsWhatACopyHasBrought) {
   const auto a = block(grid(0, 1));
   const auto issue = [&] {
-    a->shared_stretch({.kind = Kind::write, .place = 1, .bytes = 16, .agent = kBulkWrites}, *a, 0, 0, 16);
+    a->shared({.kind = Kind::write, .place = 1, .bytes = 16, .agent = kBulkWrites}, *a, check::Run{.bytes = 16});
     const std::uint32_t moment = a->moment();
     a->issued();
     return moment;

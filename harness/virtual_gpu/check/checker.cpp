@@ -2,6 +2,8 @@
 #include "harness/virtual_gpu/check/checker.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -37,6 +39,8 @@ Grid::Grid(Checker& checker, const Launch& launch, std::uint32_t first, ClockPtr
       x_first(first),
       x_count(static_cast<std::uint32_t>(launch.grid.count())),
       x_records(checker.is_running()),
+      x_in_clusters(launch.cluster.count() > 1),
+      x_knows_start(checker.knows_start(*start)),
       x_start(std::move(start)),
       x_end(x_start),
       x_places(x_kernel ? checker.places(x_kernel) : nullptr) {}
@@ -53,12 +57,10 @@ ClockPtr Grid::finish() {
   return all;
 }
 
-PlaceId Grid::place(std::uint32_t index) {
-  if (x_places == nullptr) return 0;
-  std::atomic<PlaceId>& known = (*x_places)[index];
-  if (const PlaceId id = known.load(std::memory_order_relaxed); id != 0) return id;
-  known = x_checker.add_place(*x_kernel, index);
-  return known;
+PlaceId Grid::new_place(std::uint32_t index) {
+  const PlaceId id = x_checker.add_place(*x_kernel, index);
+  (*x_places)[index] = id;
+  return id;
 }
 
 Checker::Checker(std::vector<std::byte*> ledger_parts, int rank, std::function<void(Fault)> report)
@@ -67,6 +69,19 @@ Checker::Checker(std::vector<std::byte*> ledger_parts, int rank, std::function<v
 void Checker::begin_run() {
   const std::lock_guard lock(x_mutex);
   x_running = true;
+  x_start = {};
+}
+
+ClockPtr Checker::open() {
+  const std::lock_guard lock(x_mutex);
+  Ledger::Launch entry;
+  set_text(entry.name, "the start of the run", false);
+  auto clock = std::make_shared<Clock>();
+  if (const auto block = x_ledger.add_launch(entry, 1)) {
+    x_start = Stamp::of(thread_of(*block, 0, 0), 1);
+    clock->add_ended(*block, *block + 1);
+  }
+  return clock;
 }
 
 void Checker::end_run() {
@@ -81,6 +96,7 @@ std::shared_ptr<Grid> Checker::begin(const Launch& launch, const ClockPtr& start
   set_text(entry.name, "kernel " + launch.kernel->display_name, false);
   set_extents(entry.grid, launch.grid);
   set_extents(entry.block, launch.block);
+  set_extents(entry.cluster, launch.cluster);
   const auto first = x_ledger.add_launch(entry, launch.grid.count());
   if (!first) return nullptr;
   if (auto& places = x_places[launch.kernel.get()]; places == nullptr) {
@@ -111,8 +127,8 @@ ClockPtr Checker::device_work(const std::string& name, const std::vector<Touch>&
   }
   BlockCheck block(grid, 0, 1, 0);
   for (const Touch& each : touches)
-    block.stretch({.kind = each.writes ? Access::Kind::write : Access::Kind::peek}, *each.shadow, 0, each.offset,
-                  each.bytes);
+    block.global({.kind = each.writes ? Access::Kind::write : Access::Kind::peek}, *each.shadow,
+                 Run{.offset = each.offset, .bytes = each.bytes});
   block.exit(0, 1);
   block.finish();
   return grid->finish();
@@ -133,19 +149,24 @@ void Checker::review(const ClockPtr& end) {
   for (const auto& each : x_shadows) {
     const std::shared_ptr<Shadow> shadow = each.lock();
     if (!shadow || shadow->kind() != Shadow::Kind::output || shadow->owner() != rank()) continue;
-    const std::uint64_t granules = (shadow->bytes() + kGranule - 1) / kGranule;
-    for (std::uint64_t i = 0; i < granules; ++i) {
-      const Stamp write{shadow->cells()[i].write};
-      if (write.none() || rank_of(block_of(write.thread())) == static_cast<std::uint32_t>(rank()) ||
-          end->knows(write))
-        continue;
-      Fault fault = fault_at(x_ledger, Fault::Kind::late_write, shadow->cells()[i].write_place, write);
-      fault.text = fmt::format(
-          "rank {} may end its run while {} is still written: nothing orders byte {} of it, {}, before the end",
-          rank(), shadow->name(), i * kGranule, describe(x_ledger, write, shadow->cells()[i].write_place));
-      x_report(std::move(fault));
-      break;
-    }
+    bool is_reported = false;
+    for (std::uint64_t i = 0; i < shadow->sector_count() && !is_reported; ++i)
+      Entries(x_ledger, shadow->sectors()[i].write).change_each([&](const Entry& entry) {
+        if (is_reported || rank_of(block_of(entry.stamp.thread())) == static_cast<std::uint32_t>(rank()) ||
+            end->knows_warp(entry.stamp))
+          return;
+        for (Bytes left = entry.bytes; left != 0; left &= left - 1) {
+          const int byte = std::countr_zero(left);
+          const Stamp write = entry.at(byte);
+          if (end->knows(write)) continue;
+          is_reported = true;
+          Fault fault = fault_at(x_ledger, Fault::Kind::late_write, entry.place, write);
+          fault.text = fmt::format(
+              "rank {} may end its run while {} is still written: nothing orders byte {} of it, {}, before the end", rank(),
+              shadow->name(), i * kSector + static_cast<std::uint64_t>(byte), describe(x_ledger, write, entry.place));
+          return x_report(std::move(fault));
+        }
+      });
   }
 }
 
@@ -221,12 +242,26 @@ Ref Checker::keep(const Record& record) {
   return ref;
 }
 
-void Checker::replace(Ref& ref, Ref by) {
-  const Ref before = std::exchange(ref, by);
-  if (before == 0) return;
-  const std::span<const std::uint32_t> words = std::as_const(x_ledger).words(before);
+void Checker::drop(Ref record) {
+  const std::span<const std::uint32_t> words = std::as_const(x_ledger).words(record);
   for (std::size_t i = 3; i + 3 < words.size(); i += 4) drop_clock(words[i + 3]);
-  x_ledger.drop(before);
+  x_ledger.drop(record);
+}
+
+void Checker::tell(Sector& sector, std::uint64_t offset, Ref record) {
+  constexpr std::array<std::uint32_t, kSector / kGranule> kNone{};
+  if (sector.records == 0 && record != 0) sector.records = x_ledger.keep(kNone);
+  const std::span<std::uint32_t> records = x_ledger.words(sector.records);
+  if (records.size() != kNone.size()) return;
+  const Ref before = std::exchange(records[offset % kSector / kGranule], record);
+  if (before != 0) drop(before);
+}
+
+RecordPtr Checker::told(const Sector& sector, std::uint64_t offset) {
+  if (sector.records == 0) return nullptr;
+  const std::span<const std::uint32_t> records = std::as_const(x_ledger).words(sector.records);
+  const std::size_t granule = offset % kSector / kGranule;
+  return granule < records.size() && records[granule] != 0 ? record(records[granule]) : nullptr;
 }
 
 PlaceId Checker::add_place(const Kernel& kernel, std::uint32_t index) {
@@ -240,7 +275,10 @@ PlaceId Checker::add_place(const Kernel& kernel, std::uint32_t index) {
     set_text(place.inner, fmt::format("{}:{}", inner.substr(inner.rfind('/') + 1), from.inner_line), true);
   }
   set_text(place.opcode, from.opcode, false);
-  return x_ledger.add_place(place);
+  // An unrolled loop has a line's instruction many times.
+  PlaceId& known = x_place_ids[fmt::format("{}\n{}\n{}\n{}", place.file, place.line, place.inner, place.opcode)];
+  if (known == 0) known = x_ledger.add_place(place);
+  return known;
 }
 
 bool Checker::report(Fault::Kind kind, PlaceId a, PlaceId b, const std::function<Fault()>& fault) {

@@ -27,18 +27,28 @@ class Grid {
   Checker& checker() const { return x_checker; }
   std::uint32_t first() const { return x_first; }
   bool records() const { return x_records; }
+  /// Its blocks may access each other's shared memory.
+  bool in_clusters() const { return x_in_clusters; }
+  /// It cannot run before the inputs are there.
+  bool knows_start() const { return x_knows_start; }
   const ClockPtr& start() const { return x_start; }
   /// A block has ended, knowing `outside`.
   void end(const ClockPtr& outside);
   /// What happens after all of it knows. Once all blocks have ended.
   ClockPtr finish();
-  PlaceId place(std::uint32_t index);
+  PlaceId place(std::uint32_t index) {
+    if (x_places == nullptr) return 0;
+    const PlaceId known = (*x_places)[index].load(std::memory_order_relaxed);
+    return known != 0 ? known : new_place(index);
+  }
 
  private:
+  PlaceId new_place(std::uint32_t index);
+
   Checker& x_checker;
   std::shared_ptr<const Kernel> x_kernel;
   std::uint32_t x_first, x_count;
-  bool x_records;
+  bool x_records, x_in_clusters, x_knows_start;
   ClockPtr x_start;
   std::mutex x_mutex;
   ClockPtr x_end;
@@ -57,6 +67,9 @@ class Checker {
   /// Between `begin_run` and `end_run` accesses to global memory are recorded and compared; outside only what memory
   /// has been initialised is.
   void begin_run();
+  /// The inputs of the run are there for all that happens after what is returned.
+  ClockPtr open();
+  bool knows_start(const Clock& clock) const { return x_start.none() || clock.knows(x_start); }
   void end_run();
   bool is_running() const { return x_running; }
 
@@ -79,10 +92,11 @@ class Checker {
   /// Forgets the run.
   void clear();
 
-  RecordPtr record(Ref ref);
   Ref keep(const Record& record);
-  /// `ref` stood for what a word says, which is another record now, or none.
-  void replace(Ref& ref, Ref by);
+  /// What the last strong write that starts at `offset` tells its readers from now on: `record`, 0 for nothing.
+  void tell(Sector& sector, std::uint64_t offset, Ref record);
+  /// Null for nothing.
+  RecordPtr told(const Sector& sector, std::uint64_t offset);
   std::vector<std::atomic<PlaceId>>* places(const std::shared_ptr<const Kernel>& kernel);
   PlaceId add_place(const Kernel& kernel, std::uint32_t index);
 
@@ -110,6 +124,8 @@ class Checker {
     std::unordered_map<Ref, Entry> x_entries;
   };
 
+  RecordPtr record(Ref ref);
+  void drop(Ref record);
   Ref keep(const ClockPtr& clock);
   void drop_clock(Ref ref);
   void forget_kept();
@@ -117,6 +133,7 @@ class Checker {
   Ledger x_ledger;
   const std::function<void(Fault)> x_report;
   std::atomic<bool> x_running = false;
+  Stamp x_start;  ///< when the inputs are there
   std::mutex x_mutex;
   std::vector<std::weak_ptr<Shadow>> x_shadows;
   Known<Record> x_records;
@@ -127,6 +144,7 @@ class Checker {
     std::vector<std::atomic<PlaceId>> ids;
   };
   std::unordered_map<const Kernel*, std::unique_ptr<Places>> x_places;
+  std::unordered_map<std::string, PlaceId> x_place_ids;  ///< by what they say
   std::set<std::tuple<Fault::Kind, PlaceId, PlaceId>> x_reported;
 };
 

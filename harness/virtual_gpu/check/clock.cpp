@@ -107,6 +107,10 @@ void join(KnownList& list, const KnownList& other) {
 }
 
 bool Clock::knows(Stamp stamp) const {
+  return knows_warp(stamp) || stamp.time() <= time_of(threads, stamp.thread());
+}
+
+bool Clock::knows_warp(Stamp stamp) const {
   const Thread thread = stamp.thread();
   const std::uint32_t block = block_of(thread), agent = agent_of(thread);
   const auto interval = std::upper_bound(ended.begin(), ended.end(), block,
@@ -114,7 +118,7 @@ bool Clock::knows(Stamp stamp) const {
   if (interval != ended.end() && interval->first <= block) return true;
   const std::uint32_t time = stamp.time();
   return (agent < kWarps && time <= time_of(blocks, block)) ||
-         time <= time_of(warps, block * kAgents + agent) || time <= time_of(threads, thread);
+         time <= time_of(warps, block * kAgents + agent);
 }
 
 void Clock::join(const Clock& other) {

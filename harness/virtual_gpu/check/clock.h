@@ -32,6 +32,8 @@ struct Clock {
   KnownList threads;            ///< by Thread
 
   bool knows(Stamp stamp) const;
+  /// Of what all lanes of its warp did at that time.
+  bool knows_warp(Stamp stamp) const;
   void join(const Clock& other);
   void add_ended(std::uint32_t first, std::uint32_t end);
   bool operator==(const Clock&) const = default;

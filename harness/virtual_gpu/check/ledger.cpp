@@ -136,6 +136,19 @@ std::optional<Ledger::Launch> Ledger::launch_of(std::uint32_t block) const {
   return launch;
 }
 
+bool Ledger::in_one_cluster(std::uint32_t a, std::uint32_t b) const {
+  const std::optional<Launch> launch = launch_of(a);
+  if (!launch || b < launch->first || b >= launch->end) return false;
+  std::uint32_t first = a - launch->first, second = b - launch->first;
+  for (int i = 0; i < 3; ++i) {
+    const std::uint32_t size = std::max(launch->grid[i], 1u), cluster = std::max(launch->cluster[i], 1u);
+    if (first % size / cluster != second % size / cluster) return false;
+    first /= size;
+    second /= size;
+  }
+  return true;
+}
+
 PlaceId Ledger::add_place(const Place& place) {
   Part& mine = own();
   const std::uint32_t index = mine.places;

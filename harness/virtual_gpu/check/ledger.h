@@ -41,13 +41,17 @@ class Ledger {
 
   struct Launch {
     std::uint32_t first = 0, end = 0;  ///< blocks
-    std::uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+    std::uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
     char name[144] = {};               ///< the kernel's, or what a copy does
   };
   /// Numbers the blocks of a launch: nothing, and stops, when numbers have run out.
   std::optional<std::uint32_t> add_launch(Launch launch, std::uint64_t blocks);
   /// The launch that has `block`, also of another rank.
   std::optional<Launch> launch_of(std::uint32_t block) const;
+  /// Whether `scope` around a thread of block `a` includes one of block `b`.
+  bool includes(Scope scope, std::uint32_t a, std::uint32_t b) const {
+    return check::includes(scope, a, b) || (scope == Scope::cluster && in_one_cluster(a, b));
+  }
 
   struct Place {
     char file[96] = {};
@@ -83,6 +87,7 @@ class Ledger {
 
  private:
   struct Part;
+  bool in_one_cluster(std::uint32_t a, std::uint32_t b) const;
   Part& own() const;
   Part& part(int rank) const { return *reinterpret_cast<Part*>(x_parts[static_cast<std::size_t>(rank)]); }
   std::uint32_t* entry(Ref ref) const;

@@ -6,40 +6,40 @@
 #include <string>
 #include <vector>
 
-#include "harness/virtual_gpu/check/ledger.h"
-#include "harness/virtual_gpu/check/stamp.h"
+#include "harness/virtual_gpu/check/entry.h"
 
 namespace pkb::virtual_gpu::check {
 
-/// Bytes that share a cell. Neighbouring 16-bit elements belong to different threads all the time, neighbouring
-/// bytes rarely; a stamp says which of the two it is about.
-inline constexpr std::uint64_t kGranule = 2;
-
-/// What is known about the accesses to a granule in this run.
-struct Cell {
-  std::uint64_t write = 0;  ///< Stamp of the last one
-  /// Stamp of another access that a later one may conflict with: a read, or a strong write before the last. More
-  /// than one: the time is kLastTime and the thread's place holds the Ref of their list.
-  std::uint64_t other = 0;
-  PlaceId write_place = 0, other_place = 0;
-  Ref record = 0;  ///< of the last strong write that starts here
+/// What is known about the accesses to a sector in this run. An entry may be a list, kept in the ledger.
+struct Sector {
+  Entry write;  ///< the last to each byte
+  Entry other;  ///< what a later write may conflict with: reads, and strong writes before the last
+  /// Where the Refs of the records stand that belong to the last strong writes, by the granule in which a write starts;
+  /// 0 for none.
+  Ref records = 0;
   std::uint32_t unused = 0;
 };
-static_assert(sizeof(Cell) == 32);
-inline constexpr std::uint64_t kCellsPerByte = sizeof(Cell) / kGranule;
+static_assert(sizeof(Sector) == 40);
+
+/// Bytes whose records share a place, and of which one that is written makes all known: padding between members is copied
+/// with them.
+inline constexpr std::uint64_t kGranule = 2;
+
+/// Memory that sectors need for as many bytes.
+constexpr std::uint64_t sector_bytes(std::uint64_t bytes) { return (bytes + kSector - 1) / kSector * sizeof(Sector); }
 
 /// An allocation as the checks see it.
 class Shadow {
  public:
   enum class Kind : std::uint8_t {
-    input,     ///< never written while kernels run, so nothing is recorded
+    input,     ///< not to be written by kernels, so nothing is recorded
     output,    ///< holds nothing when a run starts
     symmetric, ///< zeroed in the beginning
     scratch,   ///< this process's own; holds nothing when allocated
     other,     ///< this process's own, initialised: variables, host memory
   };
-  /// `cells` for `bytes`, zeroed, of the caller; null: made here.
-  Shadow(Kind kind, std::string name, std::uint64_t bytes, int owner, Cell* cells);
+  /// `sectors` for `bytes`, zeroed, of the caller; null: made here.
+  Shadow(Kind kind, std::string name, std::uint64_t bytes, int owner, Sector* sectors);
   ~Shadow();
   Shadow(const Shadow&) = delete;
   Shadow& operator=(const Shadow&) = delete;
@@ -48,7 +48,9 @@ class Shadow {
   const std::string& name() const { return x_name; }
   int owner() const { return x_owner; }
   std::uint64_t bytes() const { return x_bytes; }
-  Cell* cells() const { return x_cells; }
+  /// Null when nothing is recorded.
+  Sector* sectors() const { return x_sectors; }
+  std::uint64_t sector_count() const { return (x_bytes + kSector - 1) / kSector; }
   /// Forgets the accesses. For shared memory the owner calls it, while no rank runs anything.
   void clear();
 
@@ -60,16 +62,14 @@ class Shadow {
   bool is_written(std::uint64_t offset, std::uint64_t bytes) const;
 
  private:
-  std::uint64_t granules() const { return (x_bytes + kGranule - 1) / kGranule; }
-
   Kind x_kind;
   std::string x_name;
   std::uint64_t x_bytes;
   int x_owner;
-  Cell* x_cells;
-  bool x_own_cells;
+  Sector* x_sectors;
+  bool x_own_sectors;
   std::atomic<bool> x_trusted = false;
-  std::vector<std::uint8_t> x_written;  ///< a bit a byte
+  std::vector<std::uint64_t> x_written;  ///< a bit a byte
 };
 
 }  // namespace pkb::virtual_gpu::check

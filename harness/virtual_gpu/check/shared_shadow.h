@@ -3,63 +3,54 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "harness/virtual_gpu/check/ledger.h"
-#include "harness/virtual_gpu/check/shadow.h"
+#include "harness/virtual_gpu/check/entry.h"
 
 namespace pkb::virtual_gpu::check {
 
-/// The accesses to a block's shared memory. The warps read the same tiles, so every warp notes its reads in a column
-/// of its own: a coalesced read is one straight run of stores.
+inline const std::string kSharedMemory = "shared memory";
+
+/// The accesses to a block's shared memory. The warps read the same tiles, so every agent notes its reads in a column of
+/// its own. Entries may be lists, kept in lists().
 class SharedShadow {
  public:
-  explicit SharedShadow(std::uint64_t bytes);
+  explicit SharedShadow(std::uint64_t bytes) : x_last((bytes + kSector - 1) / kSector) {}
 
-  struct Write {
-    Stamp stamp;
-    PlaceId place = 0;
+  LocalLists& lists() { return x_lists; }
+  std::uint64_t sectors() const { return x_last.size(); }
+  struct Last {
+    Entry write;             ///< to each byte
+    std::uint32_t read = 0;  ///< when the last one by this block was
   };
-  /// Time, lane and place of a warp's last read of a granule; 0 for none.
-  struct Read {
-    std::uint64_t bits = 0;
-    static constexpr Read of(std::uint32_t time, std::uint32_t lane, PlaceId place) {
-      return {std::uint64_t{time} << 38 | std::uint64_t{lane} << 32 | place};
+  Last& last(std::uint64_t sector) { return x_last[sector]; }
+  /// An agent's last read of each byte, by sector.
+  Entry* reads(std::uint32_t agent) {
+    std::vector<Entry>& column = x_reads[agent];
+    if (column.empty()) {
+      column.resize(x_last.size());
+      x_readers |= std::uint64_t{1} << agent;
     }
-    constexpr bool none() const { return bits == 0; }
-    constexpr std::uint32_t time() const { return static_cast<std::uint32_t>(bits >> 38); }
-    constexpr std::uint32_t lane() const { return static_cast<std::uint32_t>(bits >> 32 & 31); }
-    constexpr PlaceId place() const { return static_cast<PlaceId>(bits); }
-  };
-
-  std::uint64_t granules() const { return x_writes.size(); }
-  Write& write(std::uint64_t granule) { return x_writes[granule]; }
-  Read* reads(std::uint32_t agent) { return x_reads[agent].empty() ? make_reads(agent) : x_reads[agent].data(); }
+    return column.data();
+  }
   /// Agents that have read anything.
   std::uint64_t readers() const { return x_readers; }
-  /// Reads by other blocks of the cluster.
-  std::vector<Write>* foreign(std::uint64_t granule) {
-    const auto found = x_foreign.find(granule);
+  /// Reads by other blocks of the cluster; null for none.
+  Entry* foreign(std::uint64_t sector) {
+    if (x_foreign.empty()) return nullptr;
+    const auto found = x_foreign.find(sector);
     return found == x_foreign.end() ? nullptr : &found->second;
   }
-  void note_foreign(std::uint64_t granule, Stamp stamp, PlaceId place) {
-    std::vector<Write>& all = x_foreign[granule];
-    for (Write& each : all)
-      if (each.stamp.thread() == stamp.thread()) {
-        each = {stamp, place};
-        return;
-      }
-    all.push_back({stamp, place});
-  }
+  Entry& new_foreign(std::uint64_t sector) { return x_foreign[sector]; }
 
  private:
-  Read* make_reads(std::uint32_t agent);
-
-  std::vector<Write> x_writes;
-  std::array<std::vector<Read>, kAgents> x_reads;
+  std::vector<Last> x_last;
+  std::array<std::vector<Entry>, kAgents> x_reads;
   std::uint64_t x_readers = 0;
-  std::unordered_map<std::uint64_t, std::vector<Write>> x_foreign;
+  std::unordered_map<std::uint64_t, Entry> x_foreign;
+  LocalLists x_lists;
 };
 
 }  // namespace pkb::virtual_gpu::check

@@ -35,39 +35,46 @@ constexpr std::uint32_t agent_of(Thread thread) { return thread >> 5 & (kAgents 
 constexpr std::uint32_t lane_of(Thread thread) { return thread & 31; }
 constexpr std::uint32_t rank_of(std::uint32_t block) { return block / kBlocksPerRank; }
 
-/// One access, packed into a word so that processes exchange it atomically. 0 is no access.
+/// How the bytes of a weak access spread over the lanes of its warp: each lane has 2^spread bytes, one lane after the
+/// other; or one lane has all.
+inline constexpr std::uint32_t kOneLane = 5;
+
+/// One access, packed into a word so that processes exchange it: time, the first thread, and how it was done. 0 is no
+/// access.
 struct Stamp {
   std::uint64_t bits = 0;
 
   static constexpr Stamp of(Thread thread, std::uint32_t time) {
-    return {std::uint64_t{time} << 38 | std::uint64_t{thread} << 6};
+    return {std::uint64_t{time} << 38 | std::uint64_t{thread} << 6 | kOneLane};
   }
   constexpr Stamp strong(Scope scope) const {
-    return {bits | 0x20 | static_cast<std::uint64_t>(scope) << 3};
+    return {(bits & ~std::uint64_t{0xf}) | 0x20 | static_cast<std::uint64_t>(scope)};
   }
-  /// Which of the granule's two bytes.
-  constexpr Stamp with_bytes(std::uint32_t mask) const { return {bits | mask}; }
-  constexpr Stamp writing() const { return {bits | 4}; }
+  constexpr Stamp spread_by(std::uint32_t spread) const { return {(bits & ~std::uint64_t{0xf}) | spread}; }
+  constexpr Stamp writing() const { return {bits | 0x10}; }
+  constexpr Stamp by(Thread thread) const {
+    return {(bits & ~(std::uint64_t{0xffffffff} << 6)) | std::uint64_t{thread} << 6};
+  }
 
   constexpr bool none() const { return bits == 0; }
   constexpr std::uint32_t time() const { return static_cast<std::uint32_t>(bits >> 38); }
   constexpr Thread thread() const { return static_cast<Thread>(bits >> 6); }
   constexpr bool is_strong() const { return (bits & 0x20) != 0; }
-  constexpr Scope scope() const { return static_cast<Scope>(bits >> 3 & 3); }
-  constexpr bool writes() const { return (bits & 4) != 0; }
-  constexpr std::uint32_t bytes() const { return static_cast<std::uint32_t>(bits & 3); }
+  constexpr Scope scope() const { return static_cast<Scope>(bits & 3); }
+  constexpr std::uint32_t spread() const { return is_strong() ? kOneLane : static_cast<std::uint32_t>(bits & 0xf); }
+  constexpr bool writes() const { return (bits & 0x10) != 0; }
   /// Time and warp, the same for all that one warp did at one time.
   constexpr std::uint64_t moment() const { return bits >> 11; }
   bool operator==(const Stamp&) const = default;
 };
 
-/// Whether `scope` around a thread of block `a` includes one of block `b`. A cluster counts as its GPU: what is
-/// too narrow only by that goes unnoticed.
+/// Whether `scope` around a thread of block `a` includes one of block `b`. Of two blocks' cluster only the ledger knows
+/// (Ledger::includes).
 constexpr bool includes(Scope scope, std::uint32_t a, std::uint32_t b) {
   switch (scope) {
     case Scope::cta:
-      return a == b;
     case Scope::cluster:
+      return a == b;
     case Scope::gpu:
       return rank_of(a) == rank_of(b);
     case Scope::sys:

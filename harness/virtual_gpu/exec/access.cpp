@@ -43,9 +43,17 @@ void put(Warp& warp, const Instruction& in, int lane, std::uint64_t address, std
     store_one<T>(to, value);
 }
 
-/// Neither its order nor anything about it has to be checked, and it is done at once.
+/// Its order does not matter, and it is done at once.
 bool is_simple(Warp& warp, const Instruction& in) {
-  return !Ordering::of(in).is_strong() && warp.block().check() == nullptr && warp.block().delayed_stores() == nullptr;
+  return !Ordering::of(in).is_strong() && warp.block().delayed_stores() == nullptr;
+}
+
+/// Lanes whose addresses follow each other, or are the same, are checked together.
+template <class Space>
+[[gnu::always_inline]] inline void check_together(Warp& warp, const Instruction& in, std::uint64_t first, std::uint32_t bytes,
+                                                  bool same, check::Access::Kind kind) {
+  if (warp.block().check() != nullptr) [[unlikely]]
+    check_row(warp, in, Space::kSpace, first, bytes, same, kind);
 }
 
 /// Whether lane i's address is the first's plus i * step. The vector of differences is folded by hand: a
@@ -102,6 +110,7 @@ void load(Warp& warp, const Instruction& in) {
         if (const std::byte* from = Space::map(warp, in, first, kLanes * sizeof(T), Access::read))
             [[likely]] {
           Space::account(warp, in, first, kLanes * sizeof(T), Access::read);
+          check_together<Space>(warp, in, first, sizeof(T), false, check::Access::Kind::read);
           const T* values = reinterpret_cast<const T*>(from);
 #pragma GCC ivdep
           for (int lane = 0; lane < kLanes; ++lane) d[lane] = extend<T, Register>(values[lane]);
@@ -110,6 +119,7 @@ void load(Warp& warp, const Instruction& in) {
       } else if (step == 0 && in_steps<Address, 0>(addresses)) {
         if (const std::byte* from = Space::map(warp, in, first, sizeof(T), Access::read)) [[likely]] {
           Space::account(warp, in, first, kLanes * sizeof(T), Access::read);
+          check_together<Space>(warp, in, first, sizeof(T), true, check::Access::Kind::read);
           const Register value = extend<T, Register>(load_one<T>(from));
           for (int lane = 0; lane < kLanes; ++lane) d[lane] = value;
           return;
@@ -159,6 +169,7 @@ void store(Warp& warp, const Instruction& in) {
     if (first % sizeof(T) == 0 && step == sizeof(T) && in_steps<Address, sizeof(T)>(addresses)) {
       if (std::byte* to = Space::map(warp, in, first, kLanes * sizeof(T), Access::write)) [[likely]] {
         Space::account(warp, in, first, kLanes * sizeof(T), Access::write);
+        check_together<Space>(warp, in, first, sizeof(T), false, check::Access::Kind::write);
         T* out = reinterpret_cast<T*>(to);
 #pragma GCC ivdep
         for (int lane = 0; lane < kLanes; ++lane) out[lane] = static_cast<T>(values[lane]);

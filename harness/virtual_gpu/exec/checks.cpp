@@ -47,7 +47,27 @@ check::Access access_of(const Warp& warp, const Instruction& in, std::uint32_t b
           .aliased = ordering.aliased};
 }
 
+check::Run run_of(const AsyncCopy::Piece& piece, const Target& target) {
+  return {.offset = target.offset, .bytes = piece.bytes, .lane = static_cast<std::uint32_t>(piece.lane)};
+}
+
 }  // namespace
+
+void check_row(Warp& warp, const Instruction& in, ptx::Space space, std::uint64_t first, std::uint32_t bytes, bool same,
+               check::Access::Kind kind) {
+  const Target target = target_of(warp, in, space, first);
+  if (!target.checked()) return;
+  check::BlockCheck& check = *warp.block().check();
+  const check::Access access = access_of(warp, in, bytes, kind, {});
+  const check::Run run = same ? check::Run{.offset = target.offset, .bytes = bytes, .shared = true}
+                              : check::Run{.offset = target.offset,
+                                           .bytes = std::uint64_t{bytes} * kLanes,
+                                           .shift = static_cast<std::uint32_t>(std::countr_zero(bytes))};
+  if (target.owner != nullptr)
+    check.shared(access, *target.owner, run);
+  else
+    check.global(access, *target.shadow, run);
+}
 
 void check_lanes(Warp& warp, const Instruction& in, ptx::Space space, std::uint32_t mask,
                  const std::uint64_t* addresses, std::uint32_t bytes, check::Access::Kind kind,
@@ -99,12 +119,12 @@ std::uint32_t check_copy(Warp& warp, const AsyncCopy& copy) {
       access.scope = check::Scope::sys;
     }
     if (target.shadow != nullptr) {
-      check->stretch(access, *target.shadow, piece.lane, target.offset, piece.bytes);
+      check->global(access, *target.shadow, run_of(piece, target));
       return;
     }
     if (reads && copy.completion != AsyncCopy::Completion::group)
       check->check_proxy(access, *target.owner, piece.lane, target.offset, piece.bytes);
-    check->shared_stretch(access, *target.owner, piece.lane, target.offset, piece.bytes);
+    check->shared(access, *target.owner, run_of(piece, target));
   };
   const CopyAgents agents = agents_of(warp, copy.completion, copy.mbarrier);
   access.agent_lane = agents.lane;

@@ -29,6 +29,10 @@ struct Ordering {
 /// Lanes of `mask` access `bytes` bytes each, at addresses of `space` that are known to be valid.
 void check_lanes(Warp& warp, const Instruction& in, ptx::Space space, std::uint32_t mask,
                  const std::uint64_t* addresses, std::uint32_t bytes, check::Access::Kind kind, Ordering ordering);
+/// All lanes access `bytes` bytes each, a power of two, at addresses that follow each other from `first` on, or read the
+/// same.
+void check_row(Warp& warp, const Instruction& in, ptx::Space space, std::uint64_t first, std::uint32_t bytes, bool same,
+               check::Access::Kind kind);
 inline void check_lane(Warp& warp, const Instruction& in, ptx::Space space, int lane, std::uint64_t address,
                        std::uint32_t bytes, check::Access::Kind kind, Ordering ordering = {}) {
   if (warp.block().check() == nullptr) return;

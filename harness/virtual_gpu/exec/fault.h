@@ -23,6 +23,7 @@ struct Fault {
     invalid_instruction,  ///< operands that PTX does not allow
     // The kernel goes on after these, and several are reported.
     uninitialised,  ///< a read of what nothing has written
+    input_written,
     race,           ///< two accesses that nothing orders
     late_write,     ///< a peer may still write when a rank ends its run
   };

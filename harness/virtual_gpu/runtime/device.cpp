@@ -8,7 +8,6 @@
 #include "harness/virtual_gpu/check/unjoined.h"
 #include "harness/virtual_gpu/runtime/capture.h"
 #include "harness/virtual_gpu/runtime/driver.h"
-#include "harness/virtual_gpu/runtime/run_end.h"
 
 namespace pkb::virtual_gpu {
 namespace {
@@ -75,9 +74,9 @@ check::Shadow::Kind kind_of(device::Role role) {
 
 std::shared_ptr<check::Shadow> shadow_of(std::size_t bytes, const std::string& name, int owner, const Watched& watched) {
   check::Checker* const checker = device().checker();
-  if (checker == nullptr || watched.cells == nullptr) return nullptr;
+  if (checker == nullptr || watched.sectors == nullptr) return nullptr;
   auto shadow = std::make_shared<check::Shadow>(kind_of(watched.role), name, bytes, owner,
-                                                static_cast<check::Cell*>(watched.cells));
+                                                static_cast<check::Sector*>(watched.sectors));
   checker->add(shadow);
   return shadow;
 }
@@ -106,28 +105,24 @@ void unregister_memory(void* base) {
 std::vector<Fault> take_faults() { return device().take_faults(); }
 Counters take_counters() { return device().engine().take_counters(); }
 void enable_checks(std::vector<std::byte*> ledgers) { device().enable_checks(std::move(ledgers)); }
-void begin_run() {
-  if (device().checker() == nullptr) return;
-  device().engine().forget_clocks();
-  device().set_run_end({});
-  device().checker()->begin_run();
+void begin_run(cudaStream_t stream) {
+  check::Checker* const checker = device().checker();
+  if (checker == nullptr) return;
+  checker->begin_run();
+  device().engine().begin_run(stream != nullptr ? device().stream(stream)->stream : nullptr,
+                              stream != nullptr ? checker->open() : nullptr);
 }
+void run_returned() { device().engine().run_returned(); }
 void end_run() {
   if (device().checker() != nullptr) device().checker()->end_run();
-}
-void run_enqueued(cudaStream_t handle) {
-  if (device().checker() == nullptr) return;
-  if (const auto stream = device().stream(handle))
-    device().set_run_end(device().engine().submit(stream->stream, DeviceWork{}));
 }
 void review_run() {
   Device& here = device();
   if (here.checker() == nullptr) return;
   const check::ClockPtr all = here.engine().host_clock();
   here.checker()->review(all);
-  const Point& end = here.run_end();
-  if (!end.stream || here.engine().failed()) return;
-  for (Fault& each : check::unjoined_work(here.checker()->ledger(), *end.stream->clock_at(end.sequence), *all))
+  if (here.engine().failed()) return;
+  for (Fault& each : check::unjoined_work(here.checker()->ledger(), *here.engine().end_of_run(), *all))
     here.report(std::move(each));
 }
 void forget_run() {
@@ -145,6 +140,7 @@ cudaError_t error_of(Fault::Kind kind) {
     case Fault::Kind::barrier_divergence: return cudaErrorLaunchFailure;
     case Fault::Kind::invalid_instruction: return cudaErrorIllegalInstruction;
     case Fault::Kind::uninitialised:
+    case Fault::Kind::input_written:
     case Fault::Kind::race:
     case Fault::Kind::late_write: return cudaSuccess;
   }

@@ -81,10 +81,6 @@ class Device {
   void enable_checks(std::vector<std::byte*> ledgers);
   check::Checker* checker() { return x_checker.get(); }
 
-  /// Where the work of the run ends; no stream while that is not known.
-  const Point& run_end() const { return x_run_end; }
-  void set_run_end(Point point) { x_run_end = std::move(point); }
-
   /// What malloc of device code takes from: allocated when the first kernel that calls it is launched; null when there
   /// is no memory for it.
   std::shared_ptr<DeviceHeap> heap();
@@ -112,7 +108,6 @@ class Device {
   cudaError_t x_sticky = cudaSuccess;
 
   std::unique_ptr<check::Checker> x_checker;
-  Point x_run_end;
   std::shared_ptr<DeviceHeap> x_heap;
   Engine x_engine;  // last: its threads use what stands above
 };

@@ -144,19 +144,33 @@ void Engine::set_checker(check::Checker* checker) {
   x_checker = checker;
 }
 
-void Engine::forget_clocks() {
+void Engine::begin_run(const StreamPtr& stream, const check::ClockPtr& opening) {
   std::lock_guard lock(x_mutex);
   x_host_clock = check::empty_clock();
+  x_run_stream = stream;
+  x_returned = nullptr;
   for (const std::weak_ptr<Stream>& each : x_streams)
-    if (const StreamPtr stream = each.lock()) {
-      stream->clocks.clear();
-      stream->last_grid = nullptr;
+    if (const StreamPtr any = each.lock()) {
+      any->clocks.clear();
+      any->last_grid = nullptr;
     }
+  if (stream) stream->clocks[stream->done] = opening;
+}
+
+void Engine::run_returned() {
+  std::lock_guard lock(x_mutex);
+  x_returned = x_host_clock;
 }
 
 check::ClockPtr Engine::host_clock() const {
   std::lock_guard lock(x_mutex);
   return x_host_clock;
+}
+
+check::ClockPtr Engine::end_of_run() const {
+  std::lock_guard lock(x_mutex);
+  if (!x_run_stream || !x_returned) return x_host_clock;
+  return check::joined(x_returned, x_run_stream->clock_at(x_run_stream->done));
 }
 
 Counters Engine::take_counters() {

@@ -66,8 +66,13 @@ class Engine {
 
   /// From now on work tells `checker` what it accesses. Null: no more.
   void set_checker(check::Checker* checker);
-  /// Everything so far happens before everything that follows, on all ranks.
-  void forget_clocks();
+  /// A run: everything so far happens before it, on all ranks, and `opening` before what `stream` does; null: nothing is
+  /// expected of the run's streams.
+  void begin_run(const StreamPtr& stream, const check::ClockPtr& opening);
+  /// The host has enqueued it all.
+  void run_returned();
+  /// What its end knows: work of its stream, and work that the host had waited for when it returned.
+  check::ClockPtr end_of_run() const;
   /// What the host knows: the work that it has waited for.
   check::ClockPtr host_clock() const;
   Counters take_counters();
@@ -142,6 +147,8 @@ class Engine {
   std::mt19937_64 x_random;
   Counters x_counters;
   check::Checker* x_checker = nullptr;
+  StreamPtr x_run_stream;
+  check::ClockPtr x_returned;  ///< what the host knew then; null before
   mutable check::ClockPtr x_host_clock = check::empty_clock();  ///< grows whenever the host asks or waits
   std::vector<std::thread> x_threads;
 };
