@@ -131,7 +131,7 @@ void BlockCheck::global(const Access& access, Shadow& shadow, const Run& run) {
   if (shadow.tracks_initialisation()) {
     if (!access.reads())
       shadow.mark_written(run.offset, run.bytes);
-    else if (access.kind == Access::Kind::read && !shadow.is_trusted() && !shadow.is_written(run.offset, run.bytes))
+    else if (access.kind == Access::Kind::read && !shadow.is_written(run.offset, run.bytes))
       lane_by_lane(run, [&](const Run& lane) {
         if (!shadow.is_written(lane.offset, lane.bytes))
           uninitialised(shadow.name(), lane.offset, thread_of(x_block, access.warp, lane.lane), access.bytes, x_grid->place(access.place));
@@ -152,7 +152,7 @@ void BlockCheck::touch_locked(const Access& access, Shadow& shadow, const Run& r
   if (access.aliased ? !access.reads() : !x_aliased.empty())
     check_alias(access, shadow, thread_of(x_block, access.warp, run.lane), run.offset);
   Touch touch{access, *view(access.warp, static_cast<int>(run.lane)), shadow.name(), false, run, 0, {}, {}};
-  const bool must_be_written = access.kind == Access::Kind::read && shadow.kind() == Shadow::Kind::output && !shadow.is_trusted();
+  const bool must_be_written = access.kind == Access::Kind::read && shadow.kind() == Shadow::Kind::output;
   for_sectors(touch, kNever, [&](std::uint64_t at) {
     Sector& sector = shadow.sectors()[at / kSector];
     if (must_be_written) check_written(touch, sector.write.bytes);

@@ -54,9 +54,6 @@ class Shadow {
   /// Forgets the accesses. For shared memory the owner calls it, while no rank runs anything.
   void clear();
 
-  /// Something has written here that the checks do not follow: from now on all of it counts as initialised.
-  void trust() { x_trusted = true; }
-  bool is_trusted() const { return x_trusted; }
   bool tracks_initialisation() const { return x_kind == Kind::scratch; }
   void mark_written(std::uint64_t offset, std::uint64_t bytes);
   bool is_written(std::uint64_t offset, std::uint64_t bytes) const;
@@ -68,7 +65,6 @@ class Shadow {
   int x_owner;
   Sector* x_sectors;
   bool x_own_sectors;
-  std::atomic<bool> x_trusted = false;
   std::vector<std::uint64_t> x_written;  ///< a bit a byte
 };
 
