@@ -33,10 +33,12 @@ std::unique_ptr<Communicator> make_communicator(MPI_Comm comm, const ContextOpti
   return options.staged ? make_staged_communicator(comm) : cuda_backend().nccl(comm);
 }
 
-/// The first and the last rank of the world stand in each other's groups, but for groups of all.
+/// The first and the last rank of the world stand in each other's groups, but for groups of all and where each rank is
+/// alone.
 bool mix(std::vector<GroupLayout>& layouts, int ranks) {
   bool mixed = false;
-  for (GroupLayout& layout : layouts)
+  for (GroupLayout& layout : layouts) {
+    if (std::ranges::all_of(layout.ranks_of, [](const auto& members) { return members.size() == 1; })) continue;
     for (std::vector<int>& members : layout.ranks_of) {
       if (static_cast<int>(members.size()) == ranks) continue;
       for (int& member : members)
@@ -45,6 +47,7 @@ bool mix(std::vector<GroupLayout>& layouts, int ranks) {
           mixed = true;
         }
     }
+  }
   return mixed;
 }
 

@@ -114,5 +114,13 @@ TEST(Sabotage, OfGroupsExchangesTheFirstAndTheLastRank) {
   });
 }
 
+TEST(Sabotage, OfGroupsChangesNothingWhereEachRankIsAlone) {
+  const GroupLayout alone{.name = "dp", .ranks_of = {{0}, {1}}}, all{.name = "tp", .ranks_of = {{0, 1}}};
+  with_ranks(2, {.groups = {alone, all}, .sabotage = Sabotage{.kind = Kind::mixed_groups}}, [](Context& ctx) {
+    EXPECT_EQ(ctx.group("dp").ranks(), std::vector({ctx.world().rank()}));
+    EXPECT_FALSE(ctx.sabotage_record().acted);
+  });
+}
+
 }  // namespace
 }  // namespace pkb::ref::testing
