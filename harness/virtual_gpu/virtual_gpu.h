@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,6 +8,8 @@
 
 #include "harness/device/role.h"
 #include "harness/virtual_gpu/exec/exec.h"
+
+struct CUstream_st;  // cudaStream_t points to one
 
 /// The virtual GPU as its worker process sees it. The CUDA runtime functions are exported beside these; a
 /// process has one virtual device.
@@ -68,7 +68,7 @@ void enable_checks(std::vector<std::byte*> ledgers);
 /// checked outside, and without enable_checks.
 /// With a `stream`, inputs count as there for what is ordered behind that, and outputs as complete with what is before
 /// its end.
-void begin_run(cudaStream_t stream = nullptr);
+void begin_run(CUstream_st* stream = nullptr);
 /// The host has enqueued all work of the run.
 void run_returned();
 void end_run();
