@@ -127,7 +127,7 @@ void BlockCheck::global(const Access& access, Shadow& shadow, std::uint32_t mask
 
 void BlockCheck::global(const Access& access, Shadow& shadow, const Run& run) {
   if (lanes_differ(access) && run.shift != Run::kOneLane) return lane_by_lane(run, [&](const Run& lane) { global(access, shadow, lane); });
-  if (shadow.kind() == Shadow::Kind::input && x_grid->records()) check_input(access, shadow, run);
+  if (shadow.kind() == Shadow::Kind::input) check_input(access, shadow, run);
   if (shadow.tracks_initialisation()) {
     if (!access.reads())
       shadow.mark_written(run.offset, run.bytes);
@@ -453,7 +453,7 @@ std::string BlockCheck::cause(Stamp mine, Stamp other, bool shared, const View& 
 }
 
 void BlockCheck::check_input(const Access& access, const Shadow& shadow, const Run& run) {
-  if (access.reads() && x_grid->knows_start()) return;
+  if (!x_grid->records() || (access.reads() && x_grid->knows_start())) return;
   const PlaceId place = x_grid->place(access.place);
   const Fault::Kind kind = access.reads() ? Fault::Kind::race : Fault::Kind::input_written;
   checker().report(kind, place, 0, [&] {

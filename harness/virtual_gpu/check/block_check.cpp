@@ -254,6 +254,7 @@ void BlockCheck::Strong::finish(Announcement* later) {
   Checker& checker = x_check.checker();
   const bool recorded = x_shadow != nullptr && x_shadow->sectors() != nullptr && x_check.x_grid->records();
   Sector* const sector = recorded ? x_shadow->sectors() + x_offset / kSector : nullptr;
+  if (x_shadow != nullptr && x_shadow->kind() == Shadow::Kind::input) x_check.check_input(x_access, *x_shadow, run);
   if (sector != nullptr) before = checker.told(*sector, x_offset);
   if (x_shadow == nullptr)
     if (const auto found = x_owner.x_shared_records.find(x_offset); found != x_owner.x_shared_records.end())

@@ -165,6 +165,10 @@ TEST_F(BlockCheckTest, InputsAreNotToBeWrittenNorReadBeforeTheyAreThere) {
   ASSERT_EQ(x_faults.size(), 1u);
   EXPECT_EQ(x_faults[0].kind, Fault::Kind::race);
   EXPECT_NE(found().find("race with the start of the run: a read (op) by rank 1, kernel k (a.cu:2)"), std::string::npos) << found();
+  { BlockCheck::Strong atomic(*behind, {.kind = Kind::update, .order = Order::relaxed, .place = 5, .bytes = 4}, &input, *behind, 16, 0); }
+  ASSERT_EQ(x_faults.size(), 2u);
+  EXPECT_EQ(x_faults[1].kind, Fault::Kind::input_written);
+  x_faults.pop_back();
   access(*behind, input, Kind::write, 0, 3, 12, 3);
   ASSERT_EQ(x_faults.size(), 2u);
   EXPECT_EQ(x_faults[1].kind, Fault::Kind::input_written);
