@@ -22,13 +22,14 @@ using Values = std::vector<double>;
 
 /// The golden outputs, one after the other, of the rank that this process is in `comm`.
 std::vector<Values> golden(const Instance& instance, const ref::ProblemLibrary& library, MPI_Comm comm,
-                           int trial) {
+                           int trial, int threads) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   launch::Job job;
   job.dtype = instance.dtype;
   job.seed = 5;
   judge::Oracle oracle(job, instance, library, comm, rank);
+  ref::set_host_threads(threads);  // the oracle has shared out the cores
   ref::Tensors promoted;
   for (const auto& [name, tensor] : oracle.inputs(trial))
     promoted.set(name, info(tensor.dtype()).floating ? tensor.to(DType::f64) : tensor);
@@ -72,11 +73,8 @@ void expect_independence(const problem::Problem& problem, const char* size, MPI_
   const ref::ProblemLibrary library(instance.folder);
   for (const int trial : {0, 1}) {
     SCOPED_TRACE(instance.folder + " " + size + ", trial " + std::to_string(trial));
-    ref::set_host_threads(1);
-    const std::vector<Values> once = golden(instance, library, comm, trial);
-    ref::set_host_threads(3);
-    const std::vector<Values> again = golden(instance, library, reversed, trial);
-    ref::set_host_threads(1);
+    const std::vector<Values> once = golden(instance, library, comm, trial, 1);
+    const std::vector<Values> again = golden(instance, library, reversed, trial, 3);
     ASSERT_EQ(once.size(), again.size());
     for (std::size_t i = 0; i < once.size(); ++i)
       expect_alike(once[i], swapped(again[i], processes - 1 - process, comm));
