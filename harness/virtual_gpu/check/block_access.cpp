@@ -7,16 +7,19 @@
 #include "harness/virtual_gpu/check/block_check.h"
 #include "harness/virtual_gpu/check/report.h"
 
-// What an access meets in the shadow of its memory. Lanes that access bytes next to each other do it together.
+// What an access meets in the shadow of its memory. Lanes that access bytes next to each other do it
+// together.
 namespace pkb::virtual_gpu::check {
 namespace {
 
 constexpr std::size_t kMostOthers = 4096;
 constexpr auto kNever = [](std::uint64_t, const Entry&) { return false; };
 
-/// Both strong, and each reaches the other: no race whatever their order (PTX ISA, "Morally strong operations").
+/// Both strong, and each reaches the other: no race whatever their order (PTX ISA, "Morally strong
+/// operations").
 bool morally_strong(const Ledger& ledger, Stamp a, Stamp b) {
-  return a.is_strong() && b.is_strong() && ledger.includes(a.scope(), block_of(a.thread()), block_of(b.thread())) &&
+  return a.is_strong() && b.is_strong() &&
+         ledger.includes(a.scope(), block_of(a.thread()), block_of(b.thread())) &&
          ledger.includes(b.scope(), block_of(b.thread()), block_of(a.thread()));
 }
 
@@ -35,7 +38,8 @@ bool by_same_warp(Stamp a, Stamp b) { return a.writes() == b.writes() && a.threa
          entry.stamp.thread() >> 5 == more.stamp.thread() >> 5 && entry.spreads_like(more);
 }
 [[gnu::always_inline]] inline void go_on(Entry& entry, const Entry& more) {
-  if (entry.stamp != more.stamp && std::countr_zero(more.bytes) < std::countr_zero(entry.bytes)) entry.stamp = more.stamp;
+  if (entry.stamp != more.stamp && std::countr_zero(more.bytes) < std::countr_zero(entry.bytes))
+    entry.stamp = more.stamp;
   entry.bytes |= more.bytes;
 }
 
@@ -50,12 +54,15 @@ void lane_by_lane(const Run& run, Each each) {
   if (run.shift == Run::kOneLane) return each(run);
   const std::uint64_t bytes = std::uint64_t{1} << run.shift;
   for (std::uint64_t done = 0; done < run.bytes; done += bytes)
-    each(Run{.offset = run.offset + done, .bytes = bytes, .lane = run.lane + static_cast<std::uint32_t>(done >> run.shift)});
+    each(Run{.offset = run.offset + done,
+             .bytes = bytes,
+             .lane = run.lane + static_cast<std::uint32_t>(done >> run.shift)});
 }
 
 /// Calls `each` with the runs that the lanes' accesses make up.
 template <class Each>
-void for_runs(const Access& access, bool singly, std::uint32_t mask, const std::uint64_t* offsets, Each each) {
+void for_runs(const Access& access, bool singly, std::uint32_t mask, const std::uint64_t* offsets,
+              Each each) {
   while (mask != 0) {
     const int first = std::countr_zero(mask);
     Run run{.offset = offsets[first], .bytes = access.bytes, .lane = static_cast<std::uint32_t>(first)};
@@ -66,7 +73,8 @@ void for_runs(const Access& access, bool singly, std::uint32_t mask, const std::
     if (!singly && access.reads() && follows(0)) {
       run.shared = true;
       while (follows(0)) ++next;
-    } else if (!singly && std::has_single_bit(access.bytes) && run.offset % access.bytes == 0 && follows(access.bytes)) {
+    } else if (!singly && std::has_single_bit(access.bytes) && run.offset % access.bytes == 0 &&
+               follows(access.bytes)) {
       run.shift = static_cast<std::uint32_t>(std::countr_zero(access.bytes));
       for (; follows(access.bytes); ++next) run.bytes += access.bytes;
     }
@@ -77,7 +85,8 @@ void for_runs(const Access& access, bool singly, std::uint32_t mask, const std::
 
 }  // namespace
 
-/// Calls `each` for every sector of the run for which `quick`, called with what would be noted there, does not do.
+/// Calls `each` for every sector of the run for which `quick`, called with what would be noted there, does
+/// not do.
 template <class Quick, class Each>
 void BlockCheck::for_sectors(Touch& touch, Quick quick, Each each) {
   const Run& run = touch.run;
@@ -107,7 +116,8 @@ Bytes BlockCheck::unordered(const Touch& touch, const Entry& other, Bytes bytes)
   const Entry& me = touch.me;
   if (knows_warp(view, other.stamp)) return 0;
   const Stamp stamp = other.stamp;
-  const bool own = block_of(stamp.thread()) == x_block, same_warp = me.stamp.thread() >> 5 == stamp.thread() >> 5;
+  const bool own = block_of(stamp.thread()) == x_block,
+             same_warp = me.stamp.thread() >> 5 == stamp.thread() >> 5;
   if (same_warp && !touch.run.shared && me.spreads_like(other)) return 0;
   const KnownList& threads = own ? view.threads : view.outside->threads;
   if (!same_warp && threads.empty()) return bytes;
@@ -121,12 +131,14 @@ Bytes BlockCheck::unordered(const Touch& touch, const Entry& other, Bytes bytes)
   return found;
 }
 
-void BlockCheck::global(const Access& access, Shadow& shadow, std::uint32_t mask, const std::uint64_t* offsets) {
+void BlockCheck::global(const Access& access, Shadow& shadow, std::uint32_t mask,
+                        const std::uint64_t* offsets) {
   for_runs(access, lanes_differ(access), mask, offsets, [&](const Run& run) { global(access, shadow, run); });
 }
 
 void BlockCheck::global(const Access& access, Shadow& shadow, const Run& run) {
-  if (lanes_differ(access) && run.shift != Run::kOneLane) return lane_by_lane(run, [&](const Run& lane) { global(access, shadow, lane); });
+  if (lanes_differ(access) && run.shift != Run::kOneLane)
+    return lane_by_lane(run, [&](const Run& lane) { global(access, shadow, lane); });
   if (shadow.kind() == Shadow::Kind::input) check_input(access, shadow, run);
   if (shadow.tracks_initialisation()) {
     if (!access.reads())
@@ -134,7 +146,8 @@ void BlockCheck::global(const Access& access, Shadow& shadow, const Run& run) {
     else if (access.kind == Access::Kind::read && !shadow.is_written(run.offset, run.bytes))
       lane_by_lane(run, [&](const Run& lane) {
         if (!shadow.is_written(lane.offset, lane.bytes))
-          uninitialised(shadow.name(), lane.offset, thread_of(x_block, access.warp, lane.lane), access.bytes, x_grid->place(access.place));
+          uninitialised(shadow.name(), lane.offset, thread_of(x_block, access.warp, lane.lane), access.bytes,
+                        x_grid->place(access.place));
       });
   }
   if (shadow.sectors() == nullptr || !x_grid->records() || x_ledger.stopped()) return;
@@ -165,12 +178,14 @@ void BlockCheck::check_written(const Touch& touch, Bytes written) {
   const Bytes missing = touch.mine.bytes & ~written;
   if (missing == 0 || (missing & ~whole_granules(written)) == 0) return;
   const int byte = std::countr_zero(missing & ~whole_granules(written));
-  const std::uint64_t start = (touch.at + static_cast<std::uint64_t>(byte) - run.offset) >> run.shift << run.shift;
-  uninitialised(touch.memory, run.offset + start, touch.me.thread(byte), touch.access.bytes, touch.mine.place);
+  const std::uint64_t start = (touch.at + static_cast<std::uint64_t>(byte) - run.offset) >> run.shift
+                                                                                                << run.shift;
+  uninitialised(touch.memory, run.offset + start, touch.me.thread(byte), touch.access.bytes,
+                touch.mine.place);
 }
 
-/// A thread that has changed memory by a multicast address looks at it by the memory's own. Only a fence of the proxy makes
-/// these two of one location, even for the thread itself.
+/// A thread that has changed memory by a multicast address looks at it by the memory's own. Only a fence of
+/// the proxy makes these two of one location, even for the thread itself.
 void BlockCheck::check_alias(const Access& access, const Shadow& shadow, Thread me, std::uint64_t offset) {
   constexpr std::size_t kMost = 1u << 16;
   // Sectors have more bytes than memory has granules.
@@ -189,7 +204,8 @@ void BlockCheck::check_alias(const Access& access, const Shadow& shadow, Thread 
     Fault fault = fault_at(x_ledger, Fault::Kind::race, place, mine);
     fault.address = offset;
     fault.text = fmt::format(
-        "race between proxies at byte {} of {}: the same memory through two addresses, a multicast one and its own, "
+        "race between proxies at byte {} of {}: the same memory through two addresses, a multicast one and "
+        "its own, "
         "without fence.proxy.alias between: {} and {}",
         offset, shadow.name(), describe(x_ledger, mine.writing(), before), describe(x_ledger, mine, place));
     return fault;
@@ -219,7 +235,8 @@ void BlockCheck::touch_sector(const Touch& touch, Sector& sector) {
       checker().tell(sector, static_cast<std::uint64_t>(std::countr_zero(left)), 0);
 }
 
-/// The last writes to the bytes, whose place a write takes. Strong ones that it is not ordered with are `overtake`n.
+/// The last writes to the bytes, whose place a write takes. Strong ones that it is not ordered with are
+/// `overtake`n.
 template <class Lists, class Overtake>
 void BlockCheck::meet_writes(Lists& lists, Entry& head, const Touch& touch, Overtake overtake) {
   const Entry& mine = touch.mine;
@@ -243,7 +260,9 @@ void BlockCheck::meet_writes(Lists& lists, Entry& head, const Touch& touch, Over
       last.forget(mine.bytes);
     }
   };
-  if (!writes && ((head.bytes & mine.bytes) == 0 || (!Entries<Lists>::is_list(head) && knows_warp(touch.view, head.stamp)))) return;
+  if (!writes && ((head.bytes & mine.bytes) == 0 ||
+                  (!Entries<Lists>::is_list(head) && knows_warp(touch.view, head.stamp))))
+    return;
   Entries writers(lists, head);
   if (writes || !writers.is_list()) {
     writers.change_each(meet);
@@ -256,8 +275,8 @@ void BlockCheck::meet_writes(Lists& lists, Entry& head, const Touch& touch, Over
   if (!is_noted) writers.add(mine);
 }
 
-/// Remembers `entry` for later writes. What happens before it needs no remembering beside it, and of one warp's accesses
-/// to a byte the last is enough.
+/// Remembers `entry` for later writes. What happens before it needs no remembering beside it, and of one
+/// warp's accesses to a byte the last is enough.
 template <class Lists>
 void BlockCheck::note(Lists& lists, Entry& head, const Touch& touch, const Entry& entry) {
   const auto forget_passed = [&](Entry& old) {
@@ -279,7 +298,8 @@ void BlockCheck::note(Lists& lists, Entry& head, const Touch& touch, const Entry
   // A warp that polls comes back to the entry that it has.
   if (x_polled_list == others.list() && x_polled_entry < others.size()) {
     const Entry known = others.get(x_polled_entry);
-    if (known.bytes == entry.bytes && by_same_warp(known.stamp, entry.stamp)) return others.set(x_polled_entry, entry);
+    if (known.bytes == entry.bytes && by_same_warp(known.stamp, entry.stamp))
+      return others.set(x_polled_entry, entry);
   }
   bool is_noted = false;
   for (std::size_t i = 0; i < others.size(); ++i) {
@@ -307,16 +327,19 @@ void BlockCheck::note(Lists& lists, Entry& head, const Touch& touch, const Entry
   others.add(entry);
 }
 
-void BlockCheck::shared(const Access& access, BlockCheck& owner, std::uint32_t mask, const std::uint64_t* offsets) {
+void BlockCheck::shared(const Access& access, BlockCheck& owner, std::uint32_t mask,
+                        const std::uint64_t* offsets) {
   for_runs(access, lanes_differ(access), mask, offsets, [&](const Run& run) { shared(access, owner, run); });
 }
 
 void BlockCheck::shared(const Access& access, BlockCheck& owner, const Run& run) {
-  if (lanes_differ(access) && run.shift != Run::kOneLane) return lane_by_lane(run, [&](const Run& lane) { shared(access, owner, lane); });
+  if (lanes_differ(access) && run.shift != Run::kOneLane)
+    return lane_by_lane(run, [&](const Run& lane) { shared(access, owner, lane); });
   Touch touch{access, *view(access.warp, static_cast<int>(run.lane)), kSharedMemory, true, run, 0, {}, {}};
   SharedShadow& shadow = owner.x_shared;
   // No writer ever has to be compared with a read that all know of, unless it is a copy or another block.
-  const std::uint32_t known_to_all = x_grid->in_clusters() || shadow.readers() >> kWarps != 0 ? 0 : x_known_to_all;
+  const std::uint32_t known_to_all =
+      x_grid->in_clusters() || shadow.readers() >> kWarps != 0 ? 0 : x_known_to_all;
   const auto look = [&](std::uint64_t at) { touch_shared(touch, owner, at / kSector, known_to_all); };
   if (!access.reads() || &owner != this || access.agent != 0) return for_sectors(touch, kNever, look);
   // A warp reads a tile that all have written together.
@@ -339,7 +362,8 @@ void BlockCheck::shared(const Access& access, BlockCheck& owner, const Run& run)
   for_sectors(touch, look_quickly, look);
 }
 
-void BlockCheck::touch_shared(const Touch& touch, BlockCheck& owner, std::uint64_t sector, std::uint32_t known_to_all) {
+void BlockCheck::touch_shared(const Touch& touch, BlockCheck& owner, std::uint64_t sector,
+                              std::uint32_t known_to_all) {
   SharedShadow& shadow = owner.x_shared;
   const Access& access = touch.access;
   SharedShadow::Last& last = shadow.last(sector);
@@ -350,7 +374,8 @@ void BlockCheck::touch_shared(const Touch& touch, BlockCheck& owner, std::uint64
     meet_writes(shadow.lists(), write, touch, nothing);
     if (&owner != this) return note(shadow.lists(), shadow.new_foreign(sector), touch, touch.mine);
     last.read = x_now;
-    return note(shadow.lists(), shadow.reads(access.agent != 0 ? access.agent : access.warp)[sector], touch, touch.mine);
+    return note(shadow.lists(), shadow.reads(access.agent != 0 ? access.agent : access.warp)[sector], touch,
+                touch.mine);
   }
   if (last.read >= known_to_all) meet_reads(touch, owner, sector);
   if (Entry* const foreign = shadow.foreign(sector)) meet_reads(touch, shadow, *foreign);
@@ -366,7 +391,9 @@ void BlockCheck::meet_reads(const Touch& touch, BlockCheck& owner, std::uint64_t
   for (std::uint64_t left = shadow.readers(); left != 0; left &= left - 1) {
     const auto reader = static_cast<std::uint32_t>(std::countr_zero(left));
     Entry& read = shadow.reads(reader)[sector];
-    if ((read.bytes & touch.mine.bytes) == 0 || (&owner == this && read.stamp.time() <= touch.view.known[reader])) continue;
+    if ((read.bytes & touch.mine.bytes) == 0 ||
+        (&owner == this && read.stamp.time() <= touch.view.known[reader]))
+      continue;
     meet_reads(touch, shadow, read);
   }
 }
@@ -383,12 +410,12 @@ void BlockCheck::meet_reads(const Touch& touch, SharedShadow& shadow, Entry& rea
 
 void BlockCheck::conflict(const Touch& touch, const Entry& other, Bytes bytes) {
   const int byte = std::countr_zero(bytes);
-  conflict(touch.memory, touch.at + static_cast<std::uint64_t>(byte), touch.is_shared, touch.mine.at(byte), touch.mine.place,
-           other.at(byte), other.place, touch.view);
+  conflict(touch.memory, touch.at + static_cast<std::uint64_t>(byte), touch.is_shared, touch.mine.at(byte),
+           touch.mine.place, other.at(byte), other.place, touch.view);
 }
 
-void BlockCheck::conflict(const std::string& memory, std::uint64_t offset, bool shared, Stamp mine, PlaceId place,
-                          Stamp other, PlaceId other_place, const View& view) {
+void BlockCheck::conflict(const std::string& memory, std::uint64_t offset, bool shared, Stamp mine,
+                          PlaceId place, Stamp other, PlaceId other_place, const View& view) {
   // What orders them may be among what was not recorded any more.
   if (x_ledger.stopped()) return;
   const std::uint32_t block = block_of(other.thread());
@@ -402,8 +429,8 @@ void BlockCheck::conflict(const std::string& memory, std::uint64_t offset, bool 
   checker().report(Fault::Kind::race, place, other_place, [&] {
     Fault fault = fault_at(x_ledger, Fault::Kind::race, place, mine);
     fault.address = offset;
-    fault.text = fmt::format("race {} at byte {} of {}: {} and {} are not ordered; {}", between, offset, memory,
-                             describe(x_ledger, other, other_place), describe(x_ledger, mine, place),
+    fault.text = fmt::format("race {} at byte {} of {}: {} and {} are not ordered; {}", between, offset,
+                             memory, describe(x_ledger, other, other_place), describe(x_ledger, mine, place),
                              cause(mine, other, shared, view));
     return fault;
   });
@@ -424,13 +451,15 @@ std::string BlockCheck::cause(Stamp mine, Stamp other, bool shared, const View& 
     const std::string write = place_text(x_ledger, missed->write), read = place_text(x_ledger, missed->read);
     switch (missed->why) {
       case Missed::Why::no_release:
-        return fmt::format("flag without release/acquire: it is stored ({}) with neither a release nor a fence before",
-                           write);
+        return fmt::format(
+            "flag without release/acquire: it is stored ({}) with neither a release nor a fence before",
+            write);
       case Missed::Why::release_scope:
-        return fmt::format("scope too narrow: {}-scope release ({}) read by {} ({})", name(missed->scope), write, reader, read);
+        return fmt::format("scope too narrow: {}-scope release ({}) read by {} ({})", name(missed->scope),
+                           write, reader, read);
       case Missed::Why::acquire_scope:
-        return fmt::format("scope too narrow: {}-scope acquire ({}) of what {} released ({})", name(missed->scope), read,
-                           reader, write);
+        return fmt::format("scope too narrow: {}-scope acquire ({}) of what {} released ({})",
+                           name(missed->scope), read, reader, write);
       case Missed::Why::fence_scope:
         return fmt::format("scope too narrow: the reader's fence scope ({}, {}) does not include the writer",
                            name(missed->scope), read);
@@ -439,15 +468,16 @@ std::string BlockCheck::cause(Stamp mine, Stamp other, bool shared, const View& 
   for (const RecordPtr& each : view.observed)
     if (block_of(each->writer) == block || rank_of(block_of(each->writer)) == rank_of(block)) {
       if (each->releases.empty())
-        return fmt::format("flag without release/acquire: it is stored ({}) with neither a release nor a fence before",
-                           place_text(x_ledger, each->place));
+        return fmt::format(
+            "flag without release/acquire: it is stored ({}) with neither a release nor a fence before",
+            place_text(x_ledger, each->place));
       return "flag without acquire: it is read with neither an acquire nor a fence behind";
     }
   if (agent_of(other.thread()) >= kWarps)
-    return agent_of(other.thread()) == kBulkWrites
-               ? "the asynchronous store was not complete when the other side went on: only a bulk wait without .read "
-                 "says that the writes have arrived"
-               : "the asynchronous copy was not waited for";
+    return agent_of(other.thread()) == kBulkWrites ? "the asynchronous store was not complete when the other "
+                                                     "side went on: only a bulk wait without .read "
+                                                     "says that the writes have arrived"
+                                                   : "the asynchronous copy was not waited for";
   if (block == x_block) return shared ? "a barrier is missing between them" : "missing barrier";
   return "no barrier, flag or kernel boundary stands between them";
 }
@@ -460,23 +490,25 @@ void BlockCheck::check_input(const Access& access, const Shadow& shadow, const R
     const Stamp mine = stamp_of(access, thread_of(x_block, access.warp, run.lane), x_now);
     Fault fault = fault_at(x_ledger, kind, place, mine);
     fault.address = run.offset;
-    fault.text =
-        access.reads()
-            ? fmt::format("race with the start of the run: {} may come before {} is there, since nothing orders its stream "
-                          "behind ctx.stream(); let it wait for an event that ctx.stream() records first",
-                          describe(x_ledger, mine, place), shadow.name())
-            : fmt::format("{} at byte {} of {}, but inputs are not the candidate's to change", describe(x_ledger, mine, place),
-                          run.offset, shadow.name());
+    fault.text = access.reads()
+                     ? fmt::format(
+                           "race with the start of the run: {} may come before {} is there, since nothing "
+                           "orders its stream "
+                           "behind ctx.stream(); let it wait for an event that ctx.stream() records first",
+                           describe(x_ledger, mine, place), shadow.name())
+                     : fmt::format("{} at byte {} of {}, but inputs are not the candidate's to change",
+                                   describe(x_ledger, mine, place), run.offset, shadow.name());
     return fault;
   });
 }
 
-void BlockCheck::uninitialised(const std::string& memory, std::uint64_t offset, Thread thread, std::uint32_t bytes,
-                               PlaceId place) {
+void BlockCheck::uninitialised(const std::string& memory, std::uint64_t offset, Thread thread,
+                               std::uint32_t bytes, PlaceId place) {
   checker().report(Fault::Kind::uninitialised, place, 0, [&] {
     Fault fault = fault_at(x_ledger, Fault::Kind::uninitialised, place, Stamp::of(thread, x_now));
     fault.address = offset;
-    fault.text = fmt::format("read of {} bytes at byte {} of {}, which nothing has written", bytes, offset, memory);
+    fault.text =
+        fmt::format("read of {} bytes at byte {} of {}, which nothing has written", bytes, offset, memory);
     return fault;
   });
 }

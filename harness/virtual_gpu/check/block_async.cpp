@@ -9,9 +9,10 @@
 // Asynchronous copies and the mbarriers that tell of their end.
 namespace pkb::virtual_gpu::check {
 
-void BlockCheck::waited(std::uint32_t warp, std::uint32_t lanes, std::uint32_t agent, std::uint32_t agent_lane,
-                        std::uint32_t time) {
-  change_views(warp, lanes, [&](View& view, std::uint32_t) { raise(view.threads, agent << 5 | agent_lane, time); });
+void BlockCheck::waited(std::uint32_t warp, std::uint32_t lanes, std::uint32_t agent,
+                        std::uint32_t agent_lane, std::uint32_t time) {
+  change_views(warp, lanes,
+               [&](View& view, std::uint32_t) { raise(view.threads, agent << 5 | agent_lane, time); });
 }
 
 void BlockCheck::proxy_fence(std::uint32_t warp, std::uint32_t lanes) {
@@ -43,7 +44,8 @@ void BlockCheck::check_proxy(const Access& access, BlockCheck& owner, int lane, 
     for (Bytes left = both; left != 0; left &= left - 1) {
       const int byte = std::countr_zero(left);
       const std::uint64_t place = at + static_cast<std::uint64_t>(byte);
-      const bool fenced = all_fenced || last.stamp.time() <= time_of(x_proxied.threads, last.thread(byte) & 0x7ff);
+      const bool fenced =
+          all_fenced || last.stamp.time() <= time_of(x_proxied.threads, last.thread(byte) & 0x7ff);
       if (fenced && (found >> byte & 1) == 0) continue;
       if (fenced)
         conflict(kSharedMemory, place, true, mine.stamp, mine.place, last.at(byte), last.place, touch.view);
@@ -51,9 +53,11 @@ void BlockCheck::check_proxy(const Access& access, BlockCheck& owner, int lane, 
         checker().report(Fault::Kind::race, mine.place, last.place, [&] {
           Fault fault = fault_at(x_ledger, Fault::Kind::race, mine.place, mine.stamp);
           fault.text = fmt::format(
-              "race between proxies at byte {} of shared memory: a generic write is read by the async proxy without "
+              "race between proxies at byte {} of shared memory: a generic write is read by the async proxy "
+              "without "
               "fence.proxy.async between: {} and {}",
-              place, describe(x_ledger, last.at(byte), last.place), describe(x_ledger, mine.stamp, mine.place));
+              place, describe(x_ledger, last.at(byte), last.place),
+              describe(x_ledger, mine.stamp, mine.place));
           return fault;
         });
       return false;
@@ -61,12 +65,14 @@ void BlockCheck::check_proxy(const Access& access, BlockCheck& owner, int lane, 
     return true;
   };
   bool goes_on = true;
-  for (std::uint64_t at = offset, end = std::min(offset + bytes, x_shared.sectors() * kSector); at < end && goes_on;) {
+  for (std::uint64_t at = offset, end = std::min(offset + bytes, x_shared.sectors() * kSector);
+       at < end && goes_on;) {
     const std::uint64_t from = at % kSector, count = std::min(kSector - from, end - at);
     const Bytes here = (~Bytes{0} >> (kSector - count)) << from;
     const Entries last(x_shared.lists(), x_shared.last(at / kSector).write);
     for (std::size_t i = 0; i < last.size() && goes_on; ++i)
-      if (const Entry entry = last.get(i); (entry.bytes & here) != 0) goes_on = check(entry, at - from, entry.bytes & here);
+      if (const Entry entry = last.get(i); (entry.bytes & here) != 0)
+        goes_on = check(entry, at - from, entry.bytes & here);
     at += count;
   }
 }

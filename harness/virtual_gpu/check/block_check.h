@@ -25,9 +25,9 @@ constexpr bool releases(Order order) { return order == Order::release || order =
 struct Access {
   enum class Kind : std::uint8_t {
     read,
-    peek,   ///< a read of something that need not be initialised, as when a tile reaches beyond its matrix
+    peek,  ///< a read of something that need not be initialised, as when a tile reaches beyond its matrix
     write,
-    update, ///< an atomic read and write
+    update,  ///< an atomic read and write
   };
   Kind kind = Kind::read;
   Order order = Order::weak;
@@ -35,7 +35,8 @@ struct Access {
   std::uint32_t warp = 0;
   std::uint32_t place = 0;  ///< index into Kernel::places
   std::uint32_t bytes = 0;  ///< of each lane
-  /// Whose access it is: 0, the lanes' own; else that of an asynchronous copy which they issue, and a number for it.
+  /// Whose access it is: 0, the lanes' own; else that of an asynchronous copy which they issue, and a number
+  /// for it.
   std::uint32_t agent = 0, agent_lane = 0;
 
   bool aliased = false;  ///< by another address than the memory's own, a multicast one
@@ -44,8 +45,8 @@ struct Access {
   bool is_strong() const { return order != Order::weak; }
 };
 
-/// Bytes next to each other that one instruction accesses: lanes from `lane` on have 2^shift of them each, or one lane has
-/// all, or reads all as others do.
+/// Bytes next to each other that one instruction accesses: lanes from `lane` on have 2^shift of them each, or
+/// one lane has all, or reads all as others do.
 struct Run {
   static constexpr std::uint32_t kOneLane = 63;
   std::uint64_t offset = 0, bytes = 0;
@@ -58,7 +59,11 @@ class Announcement {
  public:
   Announcement() = default;  ///< nothing
   Announcement(Checker& checker, const Shadow& shadow, std::uint64_t offset, Ref record)
-      : x_checker(&checker), x_owner(shadow.owner()), x_offset(offset), x_sector(shadow.sectors() + offset / kSector), x_record(record) {}
+      : x_checker(&checker),
+        x_owner(shadow.owner()),
+        x_offset(offset),
+        x_sector(shadow.sectors() + offset / kSector),
+        x_record(record) {}
   /// The value becomes visible by `write()`.
   template <class Write>
   void with(Write write) const {
@@ -93,7 +98,8 @@ class BlockCheck {
   class Strong {
    public:
     /// `shadow` null: shared memory of `owner`.
-    Strong(BlockCheck& check, const Access& access, Shadow* shadow, BlockCheck& owner, std::uint64_t offset, int lane);
+    Strong(BlockCheck& check, const Access& access, Shadow* shadow, BlockCheck& owner, std::uint64_t offset,
+           int lane);
     ~Strong();
     Strong(const Strong&) = delete;
     Strong& operator=(const Strong&) = delete;
@@ -128,20 +134,22 @@ class BlockCheck {
   /// What `lanes` know and have done so far. They go on later than that.
   ClockPtr publish(std::uint32_t warp, std::uint32_t lanes);
 
-  // Asynchronous copies. Their accesses are checked when they are issued, as those of an agent that starts with what
-  // the issuing threads know and of whose end others learn later.
+  // Asynchronous copies. Their accesses are checked when they are issued, as those of an agent that starts
+  // with what the issuing threads know and of whose end others learn later.
 
   /// The moment of a copy that is being issued now.
   std::uint32_t moment() const { return x_now; }
   void issued() { tick(); }
   /// `lanes` have waited for the copies of an agent up to `time`.
-  void waited(std::uint32_t warp, std::uint32_t lanes, std::uint32_t agent, std::uint32_t agent_lane, std::uint32_t time);
+  void waited(std::uint32_t warp, std::uint32_t lanes, std::uint32_t agent, std::uint32_t agent_lane,
+              std::uint32_t time);
   /// Generic accesses before it are visible to copies and matrix instructions behind it.
   void proxy_fence(std::uint32_t warp, std::uint32_t lanes);
   /// Accesses by multicast addresses before it and by others behind it are in order.
   void alias_fence(std::uint32_t warp, std::uint32_t lanes);
   /// Reports what an asynchronous read of shared memory meets that no proxy fence covers.
-  void check_proxy(const Access& access, BlockCheck& owner, int lane, std::uint64_t offset, std::uint64_t bytes);
+  void check_proxy(const Access& access, BlockCheck& owner, int lane, std::uint64_t offset,
+                   std::uint64_t bytes);
   /// The agent of the copies that complete at the mbarrier at `offset`.
   std::uint32_t agent_of_mbarrier(std::uint64_t offset);
 
@@ -149,7 +157,8 @@ class BlockCheck {
 
   void mbarrier_init(std::uint64_t offset) { x_mbarriers[offset] = {}; }
   void mbarrier_arrive(std::uint64_t offset, BlockCheck& from, std::uint32_t warp, int lane);
-  void mbarrier_copied(std::uint64_t offset, BlockCheck& from, std::uint32_t agent, std::uint32_t agent_lane, std::uint32_t time);
+  void mbarrier_copied(std::uint64_t offset, BlockCheck& from, std::uint32_t agent, std::uint32_t agent_lane,
+                       std::uint32_t time);
   void mbarrier_completed(std::uint64_t offset);
   void mbarrier_passed(std::uint64_t offset, BlockCheck& by, std::uint32_t warp, int lane);
   /// All threads have exited.
@@ -166,7 +175,7 @@ class BlockCheck {
   };
   struct Barrier {
     std::optional<View> joined;
-    ViewPtr shared;  ///< `joined`, once the barrier is complete
+    ViewPtr shared;                         ///< `joined`, once the barrier is complete
     std::uint32_t completed = 0, left = 0;  ///< when that was, and the threads that have left it since
   };
   /// Why an edge that someone may have meant does not exist.
@@ -242,11 +251,12 @@ class BlockCheck {
   void take(View& view, const Record& record, Scope scope, Missed::Why narrow, PlaceId place);
   void miss(const Missed& missed);
 
-  void conflict(const std::string& memory, std::uint64_t offset, bool shared, Stamp mine, PlaceId place, Stamp other,
-                PlaceId other_place, const View& view);
+  void conflict(const std::string& memory, std::uint64_t offset, bool shared, Stamp mine, PlaceId place,
+                Stamp other, PlaceId other_place, const View& view);
   std::string cause(Stamp mine, Stamp other, bool shared, const View& view) const;
   void check_input(const Access& access, const Shadow& shadow, const Run& run);
-  void uninitialised(const std::string& memory, std::uint64_t offset, Thread thread, std::uint32_t bytes, PlaceId place);
+  void uninitialised(const std::string& memory, std::uint64_t offset, Thread thread, std::uint32_t bytes,
+                     PlaceId place);
 
   std::shared_ptr<Grid> x_grid;
   Ledger& x_ledger;

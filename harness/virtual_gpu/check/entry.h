@@ -45,8 +45,8 @@ struct Entry {
 };
 static_assert(sizeof(Entry) == 16);
 
-/// Several entries where there is room for one: the time of `head` is kLastTime then, its place is the Ref of their list
-/// in `lists`, and it has all their bytes. A list's first word counts its entries.
+/// Several entries where there is room for one: the time of `head` is kLastTime then, its place is the Ref of
+/// their list in `lists`, and it has all their bytes. A list's first word counts its entries.
 template <class Lists>
 class Entries {
  public:

@@ -26,8 +26,8 @@ class Oracle {
     for (std::uint32_t thread = 0; thread < kThreads; ++thread) x_now[thread] = 1;
   }
 
-  /// What a thread's access to a byte meets: nothing, a race, or only a read by its own warp, of which no more than one
-  /// lane's is remembered.
+  /// What a thread's access to a byte meets: nothing, a race, or only a read by its own warp, of which no
+  /// more than one lane's is remembered.
   enum class Meets { nothing, race, own_read };
   Meets access(std::uint32_t thread, std::uint32_t byte, bool writes) {
     Byte& its = x_bytes[byte];
@@ -77,7 +77,9 @@ class Oracle {
 class Program {
  public:
   Program(std::uint32_t seed, bool shared, const std::vector<std::byte*>& parts)
-      : x_random(seed), x_shared(shared), x_checker(parts, 0, [this](const Fault& fault) { x_races += fault.kind == Fault::Kind::race; }) {
+      : x_random(seed),
+        x_shared(shared),
+        x_checker(parts, 0, [this](const Fault& fault) { x_races += fault.kind == Fault::Kind::race; }) {
     x_checker.begin_run();
     Launch launch;
     auto kernel = std::make_shared<Kernel>();
@@ -106,7 +108,8 @@ class Program {
         const Oracle::Meets meets = access(step);
         if (meets == Oracle::Meets::own_read) return {};
         if ((x_races != 0) != (meets == Oracle::Meets::race))
-          return fmt::format("step {}: {} where there is {}", step, x_races != 0 ? "a race reported" : "nothing reported",
+          return fmt::format("step {}: {} where there is {}", step,
+                             x_races != 0 ? "a race reported" : "nothing reported",
                              meets == Oracle::Meets::race ? "one" : "none");
         if (x_races != 0) return {};
       }
@@ -137,9 +140,12 @@ class Program {
   }
   std::uint32_t some_lanes() {
     switch (random(4)) {
-      case 0: return 0xfu << random(29);
-      case 1: return ~0u;
-      default: return 1u << random(32);
+      case 0:
+        return 0xfu << random(29);
+      case 1:
+        return ~0u;
+      default:
+        return 1u << random(32);
     }
   }
 
@@ -148,16 +154,22 @@ class Program {
     const bool writes = random(4) == 0;
     // Mostly each warp stays where no other is, so that much happens before the first race.
     const std::uint32_t place = random(4) == 0 ? random(kWarpCount) : warp;
-    const std::uint32_t slots = kMemory / kWarpCount / bytes, start = random(slots), stride = random(16) == 0 ? random(5) : writes ? 1 : random(2);
+    const std::uint32_t slots = kMemory / kWarpCount / bytes, start = random(slots),
+                        stride = random(16) == 0 ? random(5)
+                                 : writes        ? 1
+                                                 : random(2);
     std::uint32_t lanes = some_lanes();
-    if (writes && std::popcount(lanes) > static_cast<int>(slots)) lanes = (1u << slots) - 1;  // else it would race with itself
+    if (writes && std::popcount(lanes) > static_cast<int>(slots))
+      lanes = (1u << slots) - 1;  // else it would race with itself
     std::uint64_t offsets[32] = {};
     auto all = Oracle::Meets::nothing;
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
       if ((lanes >> lane & 1) == 0) continue;
       offsets[lane] = place * (kMemory / kWarpCount) + (start + lane * stride) % slots * bytes;
       for (std::uint32_t byte = 0; byte < bytes; ++byte)
-        all = std::max(all, x_oracle.access(warp * 32 + lane, static_cast<std::uint32_t>(offsets[lane]) + byte, writes), severity);
+        all = std::max(
+            all, x_oracle.access(warp * 32 + lane, static_cast<std::uint32_t>(offsets[lane]) + byte, writes),
+            severity);
     }
     const Access mine{.kind = writes ? Kind::write : Kind::peek, .warp = warp, .place = step, .bytes = bytes};
     if (x_shared)
@@ -167,7 +179,9 @@ class Program {
     return all;
   }
   static bool severity(Oracle::Meets a, Oracle::Meets b) {
-    const auto rank = [](Oracle::Meets meets) { return meets == Oracle::Meets::race ? 2 : meets == Oracle::Meets::own_read ? 1 : 0; };
+    const auto rank = [](Oracle::Meets meets) {
+      return meets == Oracle::Meets::race ? 2 : meets == Oracle::Meets::own_read ? 1 : 0;
+    };
     return rank(a) < rank(b);
   }
 
@@ -182,17 +196,19 @@ class Program {
 
 class Sectors : public testing::TestWithParam<bool> {};
 TEST_P(Sectors, FindTheFirstRaceOfRandomPrograms) {
-  auto* const part = static_cast<std::byte*>(
-      ::mmap(nullptr, Ledger::kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  auto* const part = static_cast<std::byte*>(::mmap(nullptr, Ledger::kBytes, PROT_READ | PROT_WRITE,
+                                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   ASSERT_NE(part, MAP_FAILED);
-  // These seeds find what others seldom do: a read forgotten with the bytes beside it, and one a moment too early.
+  // These seeds find what others seldom do: a read forgotten with the bytes beside it, and one a moment too
+  // early.
   for (std::uint32_t seed = 4000; seed < 4800; ++seed) {
     const std::string differs = Program(seed, GetParam(), {part}).run();
     ASSERT_EQ(differs, "") << "seed " << seed;
   }
   ::munmap(part, Ledger::kBytes);
 }
-INSTANTIATE_TEST_SUITE_P(Memory, Sectors, testing::Bool(), [](const auto& each) { return each.param ? "Shared" : "Global"; });
+INSTANTIATE_TEST_SUITE_P(Memory, Sectors, testing::Bool(),
+                         [](const auto& each) { return each.param ? "Shared" : "Global"; });
 
 }  // namespace
 }  // namespace pkb::virtual_gpu::check

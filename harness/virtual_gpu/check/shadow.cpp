@@ -28,7 +28,8 @@ void clear_pages(std::byte* first, std::size_t count) {
     if ((present[i] & 1) != 0) std::memset(first + i * kPage, 0, kPage);
 }
 
-/// Calls `each` with the index of every word of 64 bits that has some of [offset, offset + bytes), and with these.
+/// Calls `each` with the index of every word of 64 bits that has some of [offset, offset + bytes), and with
+/// these.
 template <class Each>
 void for_words(std::uint64_t offset, std::uint64_t bytes, Each each) {
   for (const std::uint64_t end = offset + bytes; offset < end;) {
@@ -48,12 +49,13 @@ Shadow::Shadow(Kind kind, std::string name, std::uint64_t bytes, int owner, Sect
       x_sectors(kind == Kind::input ? nullptr : sectors),
       x_own_sectors(sectors == nullptr && kind != Kind::input) {
   if (x_own_sectors) {
-    // Shared, though nobody shares it: of private memory also what is never touched would count against what the
-    // process may have.
+    // Shared, though nobody shares it: of private memory also what is never touched would count against what
+    // the process may have.
     const std::uint64_t size = std::max(sector_bytes(bytes), sizeof(Sector));
     const FileDescriptor file = process::memory_file(size);
     void* const memory =
-        file ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.get(), 0) : MAP_FAILED;
+        file ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.get(), 0)
+             : MAP_FAILED;
     if (memory == MAP_FAILED) throw std::bad_alloc();
     x_sectors = static_cast<Sector*>(memory);
   }
@@ -80,14 +82,16 @@ void Shadow::mark_written(std::uint64_t offset, std::uint64_t bytes) {
   // Blocks of several host threads write neighbouring bytes.
   for_words(offset, bytes, [&](std::uint64_t word, std::uint64_t bits) {
     const std::atomic_ref known(x_written[word]);
-    if ((known.load(std::memory_order_relaxed) & bits) != bits) known.fetch_or(bits, std::memory_order_relaxed);
+    if ((known.load(std::memory_order_relaxed) & bits) != bits)
+      known.fetch_or(bits, std::memory_order_relaxed);
   });
 }
 
 bool Shadow::is_written(std::uint64_t offset, std::uint64_t bytes) const {
   bool all = true;
   for_words(offset, bytes, [&](std::uint64_t word, std::uint64_t bits) {
-    all &= (std::atomic_ref(const_cast<std::uint64_t&>(x_written[word])).load(std::memory_order_relaxed) & bits) == bits;
+    all &= (std::atomic_ref(const_cast<std::uint64_t&>(x_written[word])).load(std::memory_order_relaxed) &
+            bits) == bits;
   });
   return all;
 }

@@ -14,29 +14,31 @@ namespace pkb::virtual_gpu::check {
 struct Sector {
   Entry write;  ///< the last to each byte
   Entry other;  ///< what a later write may conflict with: reads, and strong writes before the last
-  /// Where the Refs of the records stand that belong to the last strong writes, by the granule in which a write starts;
-  /// 0 for none.
+  /// Where the Refs of the records stand that belong to the last strong writes, by the granule in which a
+  /// write starts; 0 for none.
   Ref records = 0;
   std::uint32_t unused = 0;
 };
 static_assert(sizeof(Sector) == 40);
 
-/// Bytes whose records share a place, and of which one that is written makes all known: padding between members is copied
-/// with them.
+/// Bytes whose records share a place, and of which one that is written makes all known: padding between
+/// members is copied with them.
 inline constexpr std::uint64_t kGranule = 2;
 
 /// Memory that sectors need for as many bytes.
-constexpr std::uint64_t sector_bytes(std::uint64_t bytes) { return (bytes + kSector - 1) / kSector * sizeof(Sector); }
+constexpr std::uint64_t sector_bytes(std::uint64_t bytes) {
+  return (bytes + kSector - 1) / kSector * sizeof(Sector);
+}
 
 /// An allocation as the checks see it.
 class Shadow {
  public:
   enum class Kind : std::uint8_t {
-    input,     ///< not to be written by kernels, so nothing is recorded
-    output,    ///< holds nothing when a run starts
-    symmetric, ///< zeroed in the beginning
-    scratch,   ///< this process's own; holds nothing when allocated
-    other,     ///< this process's own, initialised: variables, host memory
+    input,      ///< not to be written by kernels, so nothing is recorded
+    output,     ///< holds nothing when a run starts
+    symmetric,  ///< zeroed in the beginning
+    scratch,    ///< this process's own; holds nothing when allocated
+    other,      ///< this process's own, initialised: variables, host memory
   };
   /// `sectors` for `bytes`, zeroed, of the caller; null: made here.
   Shadow(Kind kind, std::string name, std::uint64_t bytes, int owner, Sector* sectors);

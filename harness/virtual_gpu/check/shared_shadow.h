@@ -13,8 +13,8 @@ namespace pkb::virtual_gpu::check {
 
 inline const std::string kSharedMemory = "shared memory";
 
-/// The accesses to a block's shared memory. The warps read the same tiles, so every agent notes its reads in a column of
-/// its own. Entries may be lists, kept in lists().
+/// The accesses to a block's shared memory. The warps read the same tiles, so every agent notes its reads in
+/// a column of its own. Entries may be lists, kept in lists().
 class SharedShadow {
  public:
   explicit SharedShadow(std::uint64_t bytes) : x_last((bytes + kSector - 1) / kSector) {}

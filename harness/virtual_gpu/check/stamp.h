@@ -13,8 +13,8 @@ inline constexpr int kScopes = 4;
 
 /// Warps of a block, and behind them the agents of its asynchronous copies.
 inline constexpr std::uint32_t kWarps = 32, kAgents = 64;
-/// Agents of copies that complete in groups, each numbered by the issuing warp: cp.async, and the reads and the
-/// writes of bulk copies. Those before them belong to mbarriers.
+/// Agents of copies that complete in groups, each numbered by the issuing warp: cp.async, and the reads and
+/// the writes of bulk copies. Those before them belong to mbarriers.
 inline constexpr std::uint32_t kFirstGroupAgent = 61, kAsyncGroup = 61, kBulkReads = 62, kBulkWrites = 63;
 
 /// Blocks of a run, of all ranks, are numbered in one space, which the ranks share out.
@@ -35,12 +35,12 @@ constexpr std::uint32_t agent_of(Thread thread) { return thread >> 5 & (kAgents 
 constexpr std::uint32_t lane_of(Thread thread) { return thread & 31; }
 constexpr std::uint32_t rank_of(std::uint32_t block) { return block / kBlocksPerRank; }
 
-/// How the bytes of a weak access spread over the lanes of its warp: each lane has 2^spread bytes, one lane after the
-/// other; or one lane has all.
+/// How the bytes of a weak access spread over the lanes of its warp: each lane has 2^spread bytes, one lane
+/// after the other; or one lane has all.
 inline constexpr std::uint32_t kOneLane = 5;
 
-/// One access, packed into a word so that processes exchange it: time, the first thread, and how it was done. 0 is no
-/// access.
+/// One access, packed into a word so that processes exchange it: time, the first thread, and how it was done.
+/// 0 is no access.
 struct Stamp {
   std::uint64_t bits = 0;
 
@@ -61,15 +61,17 @@ struct Stamp {
   constexpr Thread thread() const { return static_cast<Thread>(bits >> 6); }
   constexpr bool is_strong() const { return (bits & 0x20) != 0; }
   constexpr Scope scope() const { return static_cast<Scope>(bits & 3); }
-  constexpr std::uint32_t spread() const { return is_strong() ? kOneLane : static_cast<std::uint32_t>(bits & 0xf); }
+  constexpr std::uint32_t spread() const {
+    return is_strong() ? kOneLane : static_cast<std::uint32_t>(bits & 0xf);
+  }
   constexpr bool writes() const { return (bits & 0x10) != 0; }
   /// Time and warp, the same for all that one warp did at one time.
   constexpr std::uint64_t moment() const { return bits >> 11; }
   bool operator==(const Stamp&) const = default;
 };
 
-/// Whether `scope` around a thread of block `a` includes one of block `b`. Of two blocks' cluster only the ledger knows
-/// (Ledger::includes).
+/// Whether `scope` around a thread of block `a` includes one of block `b`. Of two blocks' cluster only the
+/// ledger knows (Ledger::includes).
 constexpr bool includes(Scope scope, std::uint32_t a, std::uint32_t b) {
   switch (scope) {
     case Scope::cta:
